@@ -1,0 +1,157 @@
+"""The Trace: columns of what happened, whichever tool wrote it. Readers make it, analysis and exports read it.
+
+Tables and columns (times int64 ns, sizes bytes; texts are int32 ids into `strings`, -1 = no value; an absent column is
+absent, which is not the same as zero):
+
+api      start end thread level name [correlation stream device bytes direction host_kind blocking event ret site pid]
+task     start end device stream kind [task_id name op_type task_type correlation model block_dim mix_block_dim op_state
+         in_shapes in_dtypes in_formats out_shapes out_dtypes out_formats bytes direction host_kind event ready kernel
+         reads writes, and the counters as float64 columns under their file names, e.g. "aic_mac_ratio"]
+comm     start end device level name [rank group op plane part notify src dst bytes link transport algorithm count dtype
+         correlation stream task_id]
+memory   time event bytes [address allocation device component allocated reserved site correlation name]
+counter  time device name value
+marker   start end thread kind name [device domain stack correlation pid]
+
+Small enums (level, kind, direction, host_kind, event of memory, kind of marker, level and part of comm) are int8 codes
+into the tuples of npu.events. `blocking` is 1, 0 or -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npu import events
+
+Array = NDArray[Any]
+TABLES = ("api", "task", "comm", "memory", "counter", "marker")
+
+
+class Unreadable(Exception):
+    """Nothing at the path could be read: `what` happened, and what to do `next`."""
+
+    def __init__(self, what: str, next: str) -> None:
+        super().__init__(what)
+        self.what, self.next = what, next
+
+
+class Missing(NamedTuple):
+    """Something a reader looked for and did not get: the part, and why."""
+
+    what: str
+    why: str
+
+
+class Strings:
+    """Interned texts: id -> text by position, text -> id by dictionary."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self.texts: list[str] = list(texts)
+        self._ids: dict[str, int] = {}
+        for number, text in enumerate(self.texts):
+            self._ids.setdefault(text, number)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def id(self, text: str) -> int:
+        """The id of a text, made when it is new."""
+        found = self._ids.get(text)
+        if found is None:
+            found = self._ids[text] = len(self.texts)
+            self.texts.append(text)
+        return found
+
+    def find(self, text: str) -> int:
+        """The id of a text, or -1 when no row can have it."""
+        return self._ids.get(text, -1)
+
+    def __getitem__(self, number: int) -> str:
+        """The text of an id; "" for -1."""
+        return self.texts[number] if number >= 0 else ""
+
+    def ids(self, texts: Iterable[str]) -> NDArray[np.int32]:
+        """Ids of many texts, made when they are new."""
+        return np.fromiter((self.id(t) for t in texts), np.int32)
+
+    def matching(self, test: Any) -> NDArray[np.int32]:
+        """Ids of the texts for which test(text) is true: the way to filter rows by name without decoding them."""
+        return np.array([n for n, t in enumerate(self.texts) if test(t)], np.int32)
+
+
+class Columns(Mapping[str, Array]):
+    """One table: equally long arrays by column name. `get` gives None for a column the source did not have."""
+
+    def __init__(self, columns: Mapping[str, Array] | None = None, rows: int | None = None) -> None:
+        self._columns: dict[str, Array] = dict(columns or {})
+        lengths = {len(c) for c in self._columns.values()}
+        if len(lengths) > 1:
+            raise ValueError(f"columns of unequal length: { {n: len(c) for n, c in self._columns.items()} }")
+        self.rows = lengths.pop() if lengths else (rows or 0)
+
+    def __getitem__(self, name: str) -> Array:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        """Number of rows (not of columns): `if len(trace.comm)` asks whether anything is there."""
+        return self.rows
+
+    def __bool__(self) -> bool:
+        return self.rows > 0
+
+    def take(self, index: Array) -> Columns:
+        """The rows of an index or mask, in its order."""
+        return Columns({n: c[index] for n, c in self._columns.items()})
+
+    def with_columns(self, **columns: Array) -> Columns:
+        """The same table with columns added or replaced."""
+        return Columns({**self._columns, **columns})
+
+
+@dataclass
+class Trace:
+    """What one process did (or what one file tells of it).
+
+    meta: soc, versions {cann, driver, ...}, env, collection, ranks, world_size, unix_zero_ns (unix time of time zero),
+          pid, command, host, generator ("npuscope", "msprof", "torch_npu", "chrome"), lost (rows dropped), simulated (bool).
+    parts: traces of other processes or ranks found at the same path, each complete in itself.
+    """
+
+    source: Path
+    strings: Strings = field(default_factory=Strings)
+    api: Columns = field(default_factory=Columns)
+    task: Columns = field(default_factory=Columns)
+    comm: Columns = field(default_factory=Columns)
+    memory: Columns = field(default_factory=Columns)
+    counter: Columns = field(default_factory=Columns)
+    marker: Columns = field(default_factory=Columns)
+    meta: dict[str, Any] = field(default_factory=dict)
+    missing: list[Missing] = field(default_factory=list)
+    parts: list[Trace] = field(default_factory=list)
+
+    def span(self) -> tuple[int, int]:
+        """First start and last end over api, task and comm rows, ns; (0, 0) for an empty trace."""
+        tables = [t for t in (self.api, self.task, self.comm) if t]
+        if not tables:
+            return 0, 0
+        return min(int(t["start"].min()) for t in tables), max(int(t["end"].max()) for t in tables)
+
+    def tasks_of(self, *kinds: str) -> Array:
+        """Mask over task rows whose kind is one of the names (npu.events.KINDS)."""
+        codes = [events.KINDS.index(k) for k in kinds]
+        return np.isin(self.task["kind"], codes) if self.task else np.zeros(0, bool)
+
+    def api_named(self, *names: str) -> Array:
+        """Mask over api rows by exact name, e.g. api_named("aclrtSynchronizeStream")."""
+        if not self.api:
+            return np.zeros(0, bool)
+        return np.isin(self.api["name"], [i for i in map(self.strings.find, names) if i >= 0])
