@@ -1,0 +1,116 @@
+"""Error codes: every public code with its meaning, and one table situation -> code.
+
+Two tables exist for five situations: `article`, the codes practitioners' texts tell, and `header`, the codes the public
+CANN headers give (NPU_ERROR_TABLE chooses; everything else always uses header codes).
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+SUCCESS = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A public error code. Several names can share a number; `name` is the one listed first."""
+
+    code: int
+    name: str
+    group: str
+    meaning: str
+    source: str
+
+
+@cache
+def codes() -> tuple[Code, ...]:
+    """Every row of data/error_codes.csv, in its order."""
+    text = resources.files("npu").joinpath("data/error_codes.csv").read_text(encoding="utf-8")
+    return tuple(Code(int(r["code"]), r["name"], r["group"], r["meaning"], r["source"]) for r in csv.DictReader(text.splitlines()))
+
+
+# situation -> (code as the articles tell it, code of the public headers)
+DIFFERING: dict[str, tuple[int, int]] = {
+    "no_driver": (507018, 107001),  # no usable driver or firmware when a device is opened
+    "not_device_memory": (507018, 107000),  # copy to an address that should be device memory and lies in no live allocation
+    "no_memory": (507011, 207001),  # device memory exhausted
+    "model_input_mismatch": (507033, 145000),  # a model input that does not fit
+    "model_too_new": (507033, 507011),  # a model built for a newer toolkit, at execute
+}
+
+# situation -> header code
+SITUATIONS: dict[str, int] = {
+    "invalid_param": 100000,
+    "not_initialized": 100001,
+    "repeat_init": 100002,
+    "repeat_finalize": 100037,
+    "not_supported": 207000,
+    "invalid_size": 107000,
+    "invalid_device": 107001,
+    "no_context": 107002,
+    "stream_context": 107003,
+    "event_not_recorded": 107006,
+    "event_reversed": 107007,
+    "no_report_thread": 107015,
+    "invalid_handle": 107017,
+    "invalid_memory_type": 107016,
+    "no_device": 207004,
+    "free_failed": 207002,
+    "host_memory": 207001,
+    "no_event_resource": 207007,
+    "no_stream_resource": 207008,
+    "busy": 507033,
+    "not_alive": 507010,
+    "driver_failure": 507899,
+    "stream_timeout": 507046,
+    "event_timeout": 507047,
+    "report_timeout": 507012,
+    "aicore_exception": 507015,
+    "aicore_timeout": 507014,
+    "aicpu_exception": 507018,
+    "ecc": 507054,
+    "model_path": 145002,
+    "model_id": 145003,
+    "model_io": 145000,
+    "model_data": 145006,
+    "model_gear": 145013,
+    "model_wrong_chip": 145006,
+    "op_not_found": 100024,
+    "prof_running": 100042,
+    "prof_not_running": 100043,
+    "prof_conflict": 148047,
+    "dump_running": 100044,
+    "dump_not_running": 100045,
+}
+
+
+class NpuError(Exception):
+    """A refusal of the simulated stack: the situation and its facts. The facade turns it into a code, a message, a log line."""
+
+    def __init__(self, situation: str, **facts: object) -> None:
+        super().__init__(situation, facts)
+        self.situation, self.facts = situation, facts
+
+    @property
+    def code(self) -> int:
+        return code_of(self.situation)
+
+
+def code_of(situation: str, table: str | None = None) -> int:
+    """The code for a situation by table ("article" or "header", default NPU_ERROR_TABLE or article). KeyError if unknown."""
+    if situation in DIFFERING:
+        article, header = DIFFERING[situation]
+        chosen = table if table is not None else os.environ.get("NPU_ERROR_TABLE", "article")
+        return header if chosen == "header" else article
+    return SITUATIONS[situation]
+
+
+def both(situation: str) -> tuple[int, int]:
+    """(article code, header code) of a situation; equal where the two agree."""
+    if situation in DIFFERING:
+        return DIFFERING[situation]
+    return SITUATIONS[situation], SITUATIONS[situation]

@@ -1,0 +1,213 @@
+"""The model file: a valid ONNX model whose kernels are local functions, with chip, build, inputs, outputs and plan as metadata.
+
+Written by npu.graph, read by npu.runtime. Reading takes a walk over the top level of the protobuf (field 14 is
+metadata_props, field 7 the graph, skipped by its length): no onnx import, a few milliseconds for 100 MB. Nothing is ever
+unpickled, and everything read is checked, because model files come from strangers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from npu.cost.work import Work
+
+SUFFIX = ".om"
+MAX_BYTES = 2 << 30  # protobuf's own limit
+MAX_PLAN = 16 << 20  # a plan larger than this is not one of ours
+PREFIX = "npu."
+
+# onnx name -> (acl data type number, bytes per element, name in profiles)
+DTYPES: dict[str, tuple[int, float, str]] = {
+    "float32": (0, 4, "FLOAT"), "float16": (1, 2, "FLOAT16"), "int8": (2, 1, "INT8"), "int32": (3, 4, "INT32"),
+    "uint8": (4, 1, "UINT8"), "int16": (6, 2, "INT16"), "uint16": (7, 2, "UINT16"), "uint32": (8, 4, "UINT32"),
+    "int64": (9, 8, "INT64"), "uint64": (10, 8, "UINT64"), "float64": (11, 8, "DOUBLE"), "bool": (12, 1, "BOOL"),
+    "string": (13, 8, "STRING"), "complex64": (16, 8, "COMPLEX64"), "bfloat16": (27, 2, "DT_BF16"),
+}
+FORMATS = {"NCHW": 0, "NHWC": 1, "ND": 2, "NC1HWC0": 3, "FRACTAL_Z": 4, "FRACTAL_NZ": 29, "NCDHW": 30, "NDC1HWC0": 32}
+
+
+class BadModel(Exception):
+    """Not a model file of ours, or a damaged one. `reason` says which check failed."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path, self.reason = path, reason
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """An input or output. dims hold -1 where they are open; dtype is a key of DTYPES, format one of FORMATS."""
+
+    name: str
+    dtype: str
+    dims: tuple[int, ...]
+    format: str = "ND"
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the tensor in its origin shape; 0 when a dim is open."""
+        count = 1.0
+        for dim in self.dims:
+            if dim < 0:
+                return 0
+            count *= dim
+        return int(count * DTYPES[self.dtype][1])
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One planned kernel. Shapes are texts as profiles print them ("1,3,224,224;64,3,7,7"), in storage formats."""
+
+    name: str
+    op_type: str
+    work: Work
+    in_shapes: str = ""
+    in_dtypes: str = ""
+    in_formats: str = ""
+    out_shapes: str = ""
+    out_dtypes: str = ""
+    out_formats: str = ""
+    origin: str = ""  # names of the original nodes, joined by "+"
+    stream: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """All of a model file but its arithmetic. memory: bytes of feature_map, weights, workspace, and what reuse saved.
+
+    build: cann (version of the converter), command, precision_mode, fusion {pass: times}, time. gears: [] or the fixed
+    shapes, each {input name: dims}. sha256 is of the file without its metadata digest, checked before arithmetic.
+    """
+
+    soc: str
+    build: dict[str, Any]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    kernels: tuple[Kernel, ...]
+    memory: dict[str, int] = field(default_factory=dict)
+    gears: tuple[dict[str, tuple[int, ...]], ...] = ()
+    dynamic: bool = False  # launched kernel by kernel instead of as one sunk task list
+
+
+_WORK = ("form", "op", "dtype", "dims", "read_bytes", "write_bytes", "epilogue")
+_KERNEL = ("name", "op_type", "in_shapes", "in_dtypes", "in_formats", "out_shapes", "out_dtypes", "out_formats", "origin", "stream")
+
+
+def to_metadata(model: Model) -> dict[str, str]:
+    """The metadata entries of a model: JSON texts, the kernels as columns."""
+    tasks: dict[str, list[Any]] = {n: [getattr(k, n) for k in model.kernels] for n in _KERNEL}
+    tasks |= {f"work_{n}": [getattr(k.work, n) for k in model.kernels] for n in _WORK}
+    return {
+        PREFIX + "soc": model.soc,
+        PREFIX + "build": json.dumps(model.build),
+        PREFIX + "io": json.dumps({"inputs": [asdict(t) for t in model.inputs], "outputs": [asdict(t) for t in model.outputs]}),
+        PREFIX + "plan": json.dumps(
+            {"memory": model.memory, "gears": model.gears, "dynamic": model.dynamic, "tasks": tasks}, separators=(",", ":")),
+    }
+
+
+def from_metadata(meta: dict[str, str], path: str = "") -> Model:
+    """The inverse of to_metadata; BadModel names what is missing or malformed."""
+    try:
+        build, io, plan = (json.loads(meta[PREFIX + n]) for n in ("build", "io", "plan"))
+        tasks = plan["tasks"]
+        count = len(tasks["name"])
+        if any(len(tasks[n]) != count for n in (*_KERNEL, *(f"work_{w}" for w in _WORK))):
+            raise BadModel(path, "the task list has columns of unequal length")
+        works = [Work(*(tuple(v) if isinstance(v, list) else v for v in row))
+                 for row in zip(*(tasks[f"work_{n}"] for n in _WORK), strict=True)]
+        kernels = tuple(Kernel(work=w, **dict(zip(_KERNEL, row, strict=True)))
+                        for w, row in zip(works, zip(*(tasks[n] for n in _KERNEL), strict=True), strict=True))
+        inputs, outputs = (tuple(_tensor(t) for t in io[n]) for n in ("inputs", "outputs"))
+        gears = tuple({n: tuple(d) for n, d in g.items()} for g in plan.get("gears", ()))
+        return Model(meta[PREFIX + "soc"], build, inputs, outputs, kernels, plan.get("memory", {}), gears, bool(plan.get("dynamic")))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BadModel(path, f"metadata entry missing or malformed: {error}") from error
+
+
+def _tensor(entry: dict[str, Any]) -> Tensor:
+    made = Tensor(entry["name"], entry["dtype"], tuple(int(d) for d in entry["dims"]), entry["format"])
+    if made.dtype not in DTYPES:
+        raise ValueError(f"data type {made.dtype!r}")
+    return made
+
+
+def _varint(data: mmap.mmap | bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+        if shift > 63:
+            raise ValueError("varint too long")
+
+
+def _fields(data: mmap.mmap | bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """(field number, start, end) of the length-delimited fields between two offsets; others are stepped over."""
+    while at < end:
+        key, at = _varint(data, at)
+        number, wire = key >> 3, key & 7
+        if wire == 2:
+            length, at = _varint(data, at)
+            if at + length > end:
+                raise ValueError(f"field {number} is longer than the file")
+            yield number, at, at + length
+            at += length
+        elif wire == 0:
+            _, at = _varint(data, at)
+        elif wire in (1, 5):
+            at += 8 if wire == 1 else 4
+        else:
+            raise ValueError(f"wire type {wire}")
+
+
+def read_metadata(path: str | Path) -> dict[str, str]:
+    """The metadata texts of a model file. BadModel when it is no ONNX protobuf or carries none of ours; OSError as usual."""
+    file = Path(path)
+    size = file.stat().st_size
+    if size == 0 or size > MAX_BYTES:
+        raise BadModel(str(path), "the file is empty" if size == 0 else f"{size} bytes are more than a model file can have")
+    with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return _metadata_of(data, size, str(path))
+
+
+def metadata_of(data: bytes, path: str = "memory") -> dict[str, str]:
+    """read_metadata for a model that lies in memory."""
+    return _metadata_of(data, len(data), path)
+
+
+def _metadata_of(data: mmap.mmap | bytes, size: int, path: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    try:
+        for number, start, end in _fields(data, 0, size):
+            if number != 14:  # ModelProto.metadata_props
+                continue
+            if end - start > MAX_PLAN:
+                raise BadModel(path, "a metadata entry is larger than 16 MiB")
+            entry = {n: data[a:b].decode("utf-8") for n, a, b in _fields(data, start, end) if n in (1, 2)}
+            found[entry.get(1, "")] = entry.get(2, "")
+    except (ValueError, IndexError) as error:
+        raise BadModel(path, f"not a model file ({error})") from error
+    if PREFIX + "soc" not in found:
+        raise BadModel(path, "not a model made by atc (it carries no target chip)")
+    return found
+
+
+def load(path: str | Path) -> Model:
+    """The model of a file, without its arithmetic. BadModel or OSError."""
+    return from_metadata(read_metadata(path), str(path))
+
+
+def digest(path: str | Path) -> str:
+    """SHA-256 of a file: the key of the arithmetic cache."""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
