@@ -65,3 +65,58 @@ class Checked:
     ns: int = 0
     why: str = ""
     switch: str = ""  # how to measure it
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """Where one device's time went in one step (view V3), ns. None = not measurable from this source.
+
+    stage = computing + communication_not_overlapped + free. Copies and idle split free; wall = preparing + stage + tail.
+    """
+
+    rank: int
+    device: int
+    step: int
+    stage: int
+    computing: int
+    communication: int
+    overlapped: int
+    communication_not_overlapped: int
+    free: int
+    copies: int
+    copies_hidden: int
+    idle: int
+    aicpu: int
+    preparing: int | None = None
+    tail: int | None = None
+    bubble: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayQuality:
+    """How far a replay of this trace can be trusted: the measured window, the same window replayed with class-median
+    costs, and the share of the critical path that the dependency edges explain (0..1)."""
+
+    measured: int
+    modelled: int
+    explained: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """All an analysis says of one trace; every report form (terminal, HTML, JSON) shows these facts and no others.
+
+    window: the judged time range (ns on the trace's timeline) and per_step: how many steps it holds (0 = no steps found,
+    whole span judged). findings: by recoverable time. joint: the gain of all findings together, replayed once (not the sum).
+    """
+
+    source: str
+    window: tuple[int, int]
+    steps: int
+    findings: list[Finding]
+    checklist: tuple[Checked, ...]
+    breakdown: tuple[Breakdown, ...] = ()
+    joint: Gain | None = None
+    quality: ReplayQuality | None = None
+    missing: tuple[tuple[str, str], ...] = ()
+    meta: Mapping[str, object] = field(default_factory=dict)
