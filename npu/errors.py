@@ -30,7 +30,9 @@ class Code:
 def codes() -> tuple[Code, ...]:
     """Every row of data/error_codes.csv, in its order."""
     text = resources.files("npu").joinpath("data/error_codes.csv").read_text(encoding="utf-8")
-    return tuple(Code(int(r["code"]), r["name"], r["group"], r["meaning"], r["source"]) for r in csv.DictReader(text.splitlines()))
+    return tuple(
+        Code(int(r["code"]), r["name"], r["group"], r["meaning"], r["source"]) for r in csv.DictReader(text.splitlines())
+    )
 
 
 # situation -> (code as the articles tell it, code of the public headers)
@@ -45,6 +47,8 @@ DIFFERING: dict[str, tuple[int, int]] = {
 # situation -> header code
 SITUATIONS: dict[str, int] = {
     "invalid_param": 100000,
+    "invalid_file": 100003,
+    "parse_file": 100006,
     "not_initialized": 100001,
     "repeat_init": 100002,
     "repeat_finalize": 100037,
@@ -60,6 +64,9 @@ SITUATIONS: dict[str, int] = {
     "invalid_memory_type": 107016,
     "no_device": 207004,
     "free_failed": 207002,
+    "wrong_side": 107000,
+    "overrun": 107000,
+    "bad_host_pointer": 107000,
     "host_memory": 207001,
     "no_event_resource": 207007,
     "no_stream_resource": 207008,
@@ -68,6 +75,8 @@ SITUATIONS: dict[str, int] = {
     "driver_failure": 507899,
     "stream_timeout": 507046,
     "event_timeout": 507047,
+    "stream_deadlock": 507046,
+    "event_deadlock": 507047,
     "report_timeout": 507012,
     "aicore_exception": 507015,
     "aicore_timeout": 507014,

@@ -24,10 +24,21 @@ PREFIX = "npu."
 
 # onnx name -> (acl data type number, bytes per element, name in profiles)
 DTYPES: dict[str, tuple[int, float, str]] = {
-    "float32": (0, 4, "FLOAT"), "float16": (1, 2, "FLOAT16"), "int8": (2, 1, "INT8"), "int32": (3, 4, "INT32"),
-    "uint8": (4, 1, "UINT8"), "int16": (6, 2, "INT16"), "uint16": (7, 2, "UINT16"), "uint32": (8, 4, "UINT32"),
-    "int64": (9, 8, "INT64"), "uint64": (10, 8, "UINT64"), "float64": (11, 8, "DOUBLE"), "bool": (12, 1, "BOOL"),
-    "string": (13, 8, "STRING"), "complex64": (16, 8, "COMPLEX64"), "bfloat16": (27, 2, "DT_BF16"),
+    "float32": (0, 4, "FLOAT"),
+    "float16": (1, 2, "FLOAT16"),
+    "int8": (2, 1, "INT8"),
+    "int32": (3, 4, "INT32"),
+    "uint8": (4, 1, "UINT8"),
+    "int16": (6, 2, "INT16"),
+    "uint16": (7, 2, "UINT16"),
+    "uint32": (8, 4, "UINT32"),
+    "int64": (9, 8, "INT64"),
+    "uint64": (10, 8, "UINT64"),
+    "float64": (11, 8, "DOUBLE"),
+    "bool": (12, 1, "BOOL"),
+    "string": (13, 8, "STRING"),
+    "complex64": (16, 8, "COMPLEX64"),
+    "bfloat16": (27, 2, "DT_BF16"),
 }
 FORMATS = {"NCHW": 0, "NHWC": 1, "ND": 2, "NC1HWC0": 3, "FRACTAL_Z": 4, "FRACTAL_NZ": 29, "NCDHW": 30, "NDC1HWC0": 32}
 
@@ -96,7 +107,18 @@ class Model:
 
 
 _WORK = ("form", "op", "dtype", "dims", "read_bytes", "write_bytes", "epilogue")
-_KERNEL = ("name", "op_type", "in_shapes", "in_dtypes", "in_formats", "out_shapes", "out_dtypes", "out_formats", "origin", "stream")
+_KERNEL = (
+    "name",
+    "op_type",
+    "in_shapes",
+    "in_dtypes",
+    "in_formats",
+    "out_shapes",
+    "out_dtypes",
+    "out_formats",
+    "origin",
+    "stream",
+)
 
 
 def to_metadata(model: Model) -> dict[str, str]:
@@ -108,7 +130,8 @@ def to_metadata(model: Model) -> dict[str, str]:
         PREFIX + "build": json.dumps(model.build),
         PREFIX + "io": json.dumps({"inputs": [asdict(t) for t in model.inputs], "outputs": [asdict(t) for t in model.outputs]}),
         PREFIX + "plan": json.dumps(
-            {"memory": model.memory, "gears": model.gears, "dynamic": model.dynamic, "tasks": tasks}, separators=(",", ":")),
+            {"memory": model.memory, "gears": model.gears, "dynamic": model.dynamic, "tasks": tasks}, separators=(",", ":")
+        ),
     }
 
 
@@ -120,13 +143,19 @@ def from_metadata(meta: dict[str, str], path: str = "") -> Model:
         count = len(tasks["name"])
         if any(len(tasks[n]) != count for n in (*_KERNEL, *(f"work_{w}" for w in _WORK))):
             raise BadModel(path, "the task list has columns of unequal length")
-        works = [Work(*(tuple(v) if isinstance(v, list) else v for v in row))
-                 for row in zip(*(tasks[f"work_{n}"] for n in _WORK), strict=True)]
-        kernels = tuple(Kernel(work=w, **dict(zip(_KERNEL, row, strict=True)))
-                        for w, row in zip(works, zip(*(tasks[n] for n in _KERNEL), strict=True), strict=True))
+        works = [
+            Work(*(tuple(v) if isinstance(v, list) else v for v in row))
+            for row in zip(*(tasks[f"work_{n}"] for n in _WORK), strict=True)
+        ]
+        kernels = tuple(
+            Kernel(work=w, **dict(zip(_KERNEL, row, strict=True)))
+            for w, row in zip(works, zip(*(tasks[n] for n in _KERNEL), strict=True), strict=True)
+        )
         inputs, outputs = (tuple(_tensor(t) for t in io[n]) for n in ("inputs", "outputs"))
         gears = tuple({n: tuple(d) for n, d in g.items()} for g in plan.get("gears", ()))
-        return Model(meta[PREFIX + "soc"], build, inputs, outputs, kernels, plan.get("memory", {}), gears, bool(plan.get("dynamic")))
+        return Model(
+            meta[PREFIX + "soc"], build, inputs, outputs, kernels, plan.get("memory", {}), gears, bool(plan.get("dynamic"))
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadModel(path, f"metadata entry missing or malformed: {error}") from error
 
@@ -211,3 +240,21 @@ def digest(path: str | Path) -> str:
     """SHA-256 of a file: the key of the arithmetic cache."""
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+# The seal is the last metadata entry of the file, "npu.sha256" with the digest of all bytes before it. Its length is fixed.
+_SEAL_KEY = (PREFIX + "sha256").encode()
+_SEAL_HEAD = b"\x72\x4e\x0a" + bytes([len(_SEAL_KEY)]) + _SEAL_KEY + b"\x12\x40"  # field 14, entry of 78 bytes, key, value of 64
+_SEAL_LENGTH = len(_SEAL_HEAD) + 64
+
+
+def seal(data: bytes) -> bytes:
+    """The bytes of a finished model with its digest appended as one more metadata entry (still a valid protobuf)."""
+    return data + _SEAL_HEAD + hashlib.sha256(data).hexdigest().encode()
+
+
+def intact(data: bytes) -> bool:
+    """False when a sealed model was changed after it was written. A file without a seal (plain ONNX) is intact."""
+    if data[-_SEAL_LENGTH:-64] != _SEAL_HEAD:
+        return _SEAL_HEAD not in data
+    return data[-64:] == hashlib.sha256(memoryview(data)[:-_SEAL_LENGTH]).hexdigest().encode()

@@ -10,8 +10,22 @@ from typing import NamedTuple
 
 CONV = ("Conv2D", "DepthwiseConv2D", "Conv3D", "Conv2DV2")
 BATCH_NORM = ("BatchNorm", "BNInfer", "BNInference", "BatchNormInference", "BNTrainingUpdate", "BatchNormV3", "BatchNormInfer")
-ACTIVATION = ("Relu", "ReluV2", "Relu6", "LeakyRelu", "PRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Swish", "Gelu", "Mish", "Clip",
-              "ClipByValue", "ClipByValueV2")
+ACTIVATION = (
+    "Relu",
+    "ReluV2",
+    "Relu6",
+    "LeakyRelu",
+    "PRelu",
+    "Sigmoid",
+    "HardSigmoid",
+    "HardSwish",
+    "Swish",
+    "Gelu",
+    "Mish",
+    "Clip",
+    "ClipByValue",
+    "ClipByValueV2",
+)
 
 
 class Pattern(NamedTuple):
@@ -22,8 +36,12 @@ class Pattern(NamedTuple):
 
 
 PATTERNS: tuple[Pattern, ...] = (
-    Pattern("ConvBatchnormFusionPass", (CONV, BATCH_NORM, ACTIVATION), optional_tail=1,
-            note="batch normalisation is folded into weights and bias; the activation follows in TbeConv2DReluv2Pass"),
+    Pattern(
+        "ConvBatchnormFusionPass",
+        (CONV, BATCH_NORM, ACTIVATION),
+        optional_tail=1,
+        note="batch normalisation is folded into weights and bias; the activation follows in TbeConv2DReluv2Pass",
+    ),
 )
 
 

@@ -90,14 +90,28 @@ def table() -> dict[str, Soc]:
     made = {}
     for r in csv.DictReader(text.splitlines()):
         made[r["soc"]] = Soc(
-            name=r["soc"], npu_smi_name=r["npu_smi_name"], series=r["series"], arch=r["npu_arch"],
-            aic=_int(r["aic_cnt"]), aiv=_int(r["aiv_cnt"]), aicpu=_int(r["aicpu_cnt"], 4),
-            cube_mhz=_int(r["cube_freq_mhz"], 1000), mac_fp16=_int(r["mac_per_cycle_fp16"], 4096),
-            mac_int8=_int(r["mac_per_cycle_int8"], 8192), vec_bytes=_int(r["vec_bytes_per_cycle"], 256),
-            l1=_int(r["l1_bytes"], 1 << 20), ub=_int(r["ub_bytes"], 256 << 10), l2=_int(r["l2_bytes"], 16 << 20),
-            memory=_int(r["mem_bytes"], 16 << 30), memory_kind=r["mem_kind"], memory_gbps=_float(r["mem_bw_gbps"], 50.0),
-            peak_fp16_tflops=_float(r["peak_fp16_tflops"], 1.0), idle_power_w=_number(r["idle_power_w"]),
-            idle_temp_c=_number(r["idle_temp_c"]), tdp_w=_number(r["tdp_w"]), status=r["status"],
+            name=r["soc"],
+            npu_smi_name=r["npu_smi_name"],
+            series=r["series"],
+            arch=r["npu_arch"],
+            aic=_int(r["aic_cnt"]),
+            aiv=_int(r["aiv_cnt"]),
+            aicpu=_int(r["aicpu_cnt"], 4),
+            cube_mhz=_int(r["cube_freq_mhz"], 1000),
+            mac_fp16=_int(r["mac_per_cycle_fp16"], 4096),
+            mac_int8=_int(r["mac_per_cycle_int8"], 8192),
+            vec_bytes=_int(r["vec_bytes_per_cycle"], 256),
+            l1=_int(r["l1_bytes"], 1 << 20),
+            ub=_int(r["ub_bytes"], 256 << 10),
+            l2=_int(r["l2_bytes"], 16 << 20),
+            memory=_int(r["mem_bytes"], 16 << 30),
+            memory_kind=r["mem_kind"],
+            memory_gbps=_float(r["mem_bw_gbps"], 50.0),
+            peak_fp16_tflops=_float(r["peak_fp16_tflops"], 1.0),
+            idle_power_w=_number(r["idle_power_w"]),
+            idle_temp_c=_number(r["idle_temp_c"]),
+            tdp_w=_number(r["tdp_w"]),
+            status=r["status"],
         )
     return made
 

@@ -9,8 +9,29 @@ import numpy as np
 from npu import events
 from profiler.trace import Columns, Strings, Trace
 
-TEXTS = {"name", "op_type", "task_type", "op_state", "in_shapes", "in_dtypes", "in_formats", "out_shapes", "out_dtypes", "out_formats",
-         "site", "reads", "writes", "component", "group", "link", "transport", "algorithm", "dtype", "domain", "stack"}
+TEXTS = {
+    "name",
+    "op_type",
+    "task_type",
+    "op_state",
+    "in_shapes",
+    "in_dtypes",
+    "in_formats",
+    "out_shapes",
+    "out_dtypes",
+    "out_formats",
+    "site",
+    "reads",
+    "writes",
+    "component",
+    "group",
+    "link",
+    "transport",
+    "algorithm",
+    "dtype",
+    "domain",
+    "stack",
+}
 ENUMS = {"level": events.LEVELS, "direction": events.DIRECTIONS, "host_kind": events.HOST_KINDS}
 BYTES = {"level", "direction", "host_kind", "kind", "event_code", "part", "blocking"}
 FLOATS = ("_ratio", "_time(us)", "_rate", "(%)", "value")
@@ -30,35 +51,124 @@ class Made:
 
     def api(self, name: str, start: float, end: float, **more: object) -> int:
         """A host call; level acl, thread 0 unless said. Gives the row number."""
-        row = {"name": name, "start": ns(start), "end": ns(end), "thread": 0, "level": "acl", "correlation": -1, "stream": -1,
-               "device": 0, "bytes": -1, "direction": -1, "host_kind": -1, "blocking": -1, "event": -1, "ret": 0, "site": "", **more}
+        row = {
+            "name": name,
+            "start": ns(start),
+            "end": ns(end),
+            "thread": 0,
+            "level": "acl",
+            "correlation": -1,
+            "stream": -1,
+            "device": 0,
+            "bytes": -1,
+            "direction": -1,
+            "host_kind": -1,
+            "blocking": -1,
+            "event": -1,
+            "ret": 0,
+            "site": "",
+            **more,
+        }
         self.rows["api"].append(row)
         return len(self.rows["api"]) - 1
 
     def task(self, kind: str, start: float, end: float, **more: object) -> int:
         """Something the device did: kind of npu.events.KINDS; stream 1, device 0 unless said. Gives the row number."""
-        row = {"kind": events.KINDS.index(kind), "start": ns(start), "end": ns(end), "device": 0, "stream": 1,
-               "task_id": len(self.rows["task"]), "name": "", "op_type": "", "task_type": "", "correlation": -1, "model": -1,
-               "block_dim": -1, "mix_block_dim": -1, "op_state": "", "in_shapes": "", "in_dtypes": "", "in_formats": "",
-               "out_shapes": "", "out_dtypes": "", "out_formats": "", "bytes": -1, "direction": -1, "host_kind": -1, "event": -1,
-               "reads": "", "writes": "", "ready": ns(start), **more}
+        row = {
+            "kind": events.KINDS.index(kind),
+            "start": ns(start),
+            "end": ns(end),
+            "device": 0,
+            "stream": 1,
+            "task_id": len(self.rows["task"]),
+            "name": "",
+            "op_type": "",
+            "task_type": "",
+            "correlation": -1,
+            "model": -1,
+            "block_dim": -1,
+            "mix_block_dim": -1,
+            "op_state": "",
+            "in_shapes": "",
+            "in_dtypes": "",
+            "in_formats": "",
+            "out_shapes": "",
+            "out_dtypes": "",
+            "out_formats": "",
+            "bytes": -1,
+            "direction": -1,
+            "host_kind": -1,
+            "event": -1,
+            "reads": "",
+            "writes": "",
+            "ready": ns(start),
+            **more,
+        }
         self.rows["task"].append(row)
         return len(self.rows["task"]) - 1
 
     def comm(self, level: str, name: str, start: float, end: float, **more: object) -> None:
-        self.rows["comm"].append({"name": name, "start": ns(start), "end": ns(end), "level": events.COMM_LEVELS.index(level), "device": 0,
-                                  "rank": 0, "group": "", "op": -1, "plane": -1, "part": -1, "notify": -1, "src": -1, "dst": -1,
-                                  "bytes": -1, "link": "", "transport": "", "algorithm": "", "count": -1, "dtype": "",
-                                  "correlation": -1, "stream": -1, "task_id": -1, **more})
+        self.rows["comm"].append(
+            {
+                "name": name,
+                "start": ns(start),
+                "end": ns(end),
+                "level": events.COMM_LEVELS.index(level),
+                "device": 0,
+                "rank": 0,
+                "group": "",
+                "op": -1,
+                "plane": -1,
+                "part": -1,
+                "notify": -1,
+                "src": -1,
+                "dst": -1,
+                "bytes": -1,
+                "link": "",
+                "transport": "",
+                "algorithm": "",
+                "count": -1,
+                "dtype": "",
+                "correlation": -1,
+                "stream": -1,
+                "task_id": -1,
+                **more,
+            }
+        )
 
     def marker(self, kind: str, name: str, start: float, end: float, **more: object) -> None:
-        self.rows["marker"].append({"kind": events.MARKERS.index(kind), "name": name, "start": ns(start), "end": ns(end), "thread": 0,
-                                    "device": -1, "domain": "", "stack": "", "correlation": -1, **more})
+        self.rows["marker"].append(
+            {
+                "kind": events.MARKERS.index(kind),
+                "name": name,
+                "start": ns(start),
+                "end": ns(end),
+                "thread": 0,
+                "device": -1,
+                "domain": "",
+                "stack": "",
+                "correlation": -1,
+                **more,
+            }
+        )
 
     def memory(self, event: str, time: float, count: int, **more: object) -> None:
-        self.rows["memory"].append({"event": events.MEMORY_EVENTS.index(event), "time": ns(time), "bytes": count, "address": -1,
-                                    "allocation": -1, "device": 0, "component": "", "allocated": -1, "reserved": -1, "site": "",
-                                    "correlation": -1, **more})
+        self.rows["memory"].append(
+            {
+                "event": events.MEMORY_EVENTS.index(event),
+                "time": ns(time),
+                "bytes": count,
+                "address": -1,
+                "allocation": -1,
+                "device": 0,
+                "component": "",
+                "allocated": -1,
+                "reserved": -1,
+                "site": "",
+                "correlation": -1,
+                **more,
+            }
+        )
 
     def counter(self, name: str, time: float, value: float, **more: object) -> None:
         self.rows["counter"].append({"name": name, "time": ns(time), "value": value, "device": 0, **more})

@@ -1,7 +1,7 @@
 """The driver's door: what the runtime and the device tool may ask of the driver. Its smallest implementation is in `null`.
 
-A Door opens devices; a Handle is one process's view of one open device. Numbers are device ids as the machine counts them
-(visible-device renumbering is the runtime's).
+`npu.driver.handle.open_device` gives a Handle, one process's view of one open device; `npu.driver.query.snapshot` gives a
+Snapshot of all. Numbers are device ids as the machine counts them (visible-device renumbering is the runtime's).
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:  # the door hands tasks through and does not look into them
+if TYPE_CHECKING:  # the door hands these through and does not look into them
+    from npu.device.memory import Block
+    from npu.device.scheduler import Stream
     from npu.device.task import Task
 
 
@@ -59,25 +61,59 @@ class DriverError(Exception):
         self.situation, self.facts = situation, facts
 
 
-class Handle(Protocol):
-    """One process's open device. Times are ns of the simulated timeline."""
+class Queues(Protocol):
+    """Streams of an open device. Times are ns of the simulated timeline."""
 
-    def submit(self, stream: int, task: Task, now: int) -> None:
-        """Queue a task on a stream; it cannot start before now."""
+    def add_stream(self, number: int) -> None:
+        """Make a stream of that number."""
 
-    def advance(self, now: int) -> int:
-        """Simulate up to now; the time of the next event after it, or -1 when nothing is left to happen."""
+    def drop_stream(self, number: int) -> None:
+        """End a stream; what is still queued on it is forgotten."""
+
+    def submit(self, number: int, task: Task, now: int) -> None:
+        """Queue a task; it cannot start before now."""
+
+    def stream(self, number: int) -> Stream:
+        """The state of a stream: idle, and the first failure not yet reported."""
+
+
+class Time(Protocol):
+    """Simulated time of an open device."""
+
+    def advance(self, now: int) -> None:
+        """Simulate up to now; what is submitted later cannot change what has happened until then."""
+
+    def next_event(self) -> int:
+        """Time of the next event, or -1 when nothing can happen without a new submission."""
+
+
+class Store(Protocol):
+    """Memory of an open device."""
 
     def alloc(self, size: int, huge: bool) -> int:
         """Device address of new memory; DriverError no_memory when the capacity shared by all processes is exhausted."""
 
+    def free(self, address: int) -> bool:
+        """Give memory back; False when no live block starts there."""
+
+    def find(self, address: int) -> tuple[Block, int] | None:
+        """The live block an address lies in and the offset within it."""
+
+    def place(self, address: int) -> int:
+        """The process address where the bytes of a device address really are."""
+
+
+class Handle(Queues, Time, Store, Protocol):
+    """One process's open device; `extra` is the runtime's own notebook for it."""
+
+    device: int
+    extra: dict[object, object]
+
+    def memory_info(self, attribute: int) -> tuple[int, int]:
+        """(free, total) bytes of a memory kind (aclrtMemAttr number); (0, 0) for an unknown one."""
+
+    def used(self) -> int:
+        """Bytes this process holds, in whole pages."""
+
     def close(self) -> None:
         """Give everything back."""
-
-
-class Door(Protocol):
-    def open(self, device: int) -> Handle:
-        """Open a device. DriverError: no_driver, no_device, busy, not_alive."""
-
-    def query(self) -> Snapshot:
-        """All devices and processes, dead clients removed. DriverError no_driver."""

@@ -1,0 +1,1 @@
+"""The graph engine: ONNX in, .om out."""

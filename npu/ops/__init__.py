@@ -1,0 +1,1 @@
+"""The built-in operator library: what kernel an ONNX node becomes, the Work that kernel has, and the arithmetic."""

@@ -1,0 +1,1 @@
+"""Graph passes, one a file. Their order stands in registry."""

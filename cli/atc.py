@@ -1,0 +1,125 @@
+"""atc: converts ONNX models for the simulated NPU, in the real tool's words.
+
+Arguments are read by hand: the real spelling takes --a=b and --a b, one or two dashes, soc-version as well as soc_version.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from cli import real_tool
+from cli.common import run
+from npu.graph.errors import AtcError
+
+if TYPE_CHECKING:
+    from npu.graph.compile import Summary
+
+NAME = "atc"
+FAILED = 255  # the real tool leaves with -1
+START = "ATC start working now, please wait for a moment."
+SUCCESS = "ATC run success, welcome to the next use."
+FAILURE = "ATC run failed, Please check the detail log, Try 'atc --help' for more information"
+USAGE = "usage: atc --framework=5 --model=<file.onnx> --output=<path without .om> --soc_version=<chip> [options]"
+CHATTY = ("debug", "info")
+
+
+def main() -> NoReturn:
+    """The command: leaves with 0, or 255 when the conversion was refused."""
+    run(NAME, atc)
+
+
+def atc(arguments: list[str]) -> int:
+    """Convert (--mode=0) or show a model (--mode=6)."""
+    real_tool.hand_on(NAME, arguments)
+    real_tool.say_simulated(NAME)
+    arguments = [a for a in arguments if a != "--sim"]
+    if not arguments:
+        print(USAGE, FAILURE, sep="\n")
+        return FAILED
+    print(START, flush=True)
+    if {"--help", "-h", "--h", "-help"} & set(arguments):
+        print("\n".join(help_lines()))
+        return 0
+    try:
+        flags = parse_flags(arguments)
+        lines = work(flags, shlex.join([NAME, *arguments]))
+    except AtcError as error:
+        print("...", FAILURE, error.block(os.getpid(), datetime.now()), "", sep="\n")
+        return FAILED
+    print("...", SUCCESS, *lines, sep="\n")
+    return 0
+
+
+def parse_flags(arguments: Sequence[str]) -> dict[str, str]:
+    """Option name -> value; the last one counts. AtcError for a word that is no option, E10004 for one without value."""
+    flags: dict[str, str] = {}
+    words = list(arguments)
+    while words:
+        word = words.pop(0)
+        if not word.startswith("-"):
+            raise AtcError("E10001", value=word, parameter="on the command line",
+                           reason="an option begins with --; values with blanks or semicolons need quotation marks.")
+        name, equals, value = word.lstrip("-").partition("=")
+        name = name.replace("-", "_")
+        if not equals:
+            if not words or words[0].startswith("--"):
+                raise AtcError("E10004", parameter=name)
+            value = words.pop(0)
+        flags[name] = value
+    return flags
+
+
+def work(flags: dict[str, str], command: str) -> list[str]:
+    """Do what the flags ask; gives the lines that follow the success line."""
+    from npu.graph.options import check, conversion
+
+    values = check(flags)
+    if values["mode"] == "6":
+        from npu.graph.show import display
+
+        if not values["om"]:
+            raise AtcError("E10057", parameter0="mode", parameter1="om")
+        print(*display(Path(values["om"])), sep="\n")
+        return []
+    options = conversion(flags, command)
+    from npu.graph.compile import compile
+
+    summary = compile(options)
+    if values["display_model_info"] == "1":
+        from npu.graph.show import display
+
+        print(*display(summary.path), sep="\n")
+    return [*(f"[WARNING] {w}" for w in summary.warnings), *(log_lines(summary) if values["log"] in CHATTY else ())]
+
+
+def log_lines(summary: Summary) -> list[str]:
+    """What --log=info tells: counts of the fusion passes, and where one almost applied and why it did not."""
+    prefix = f"[INFO] FE({os.getpid()},atc.bin):"
+    lines = [f"{prefix} {name}: match_times {o.matched}, effect_times {o.effected}"
+             for passes in summary.counts.values() for name, o in passes.items()]
+    lines += [f"{prefix} {m.fusion}: not applied at {m.node}: {m.reason}" for m in summary.near_misses]
+    memory = summary.model.memory
+    lines.append(f"[INFO] GE({os.getpid()},atc.bin): {len(summary.model.kernels)} kernels, feature map {memory['feature_map']} B "
+                 f"(reuse saved {memory['reuse_saved']} B), weights {memory['weights']} B, {summary.seconds:.2f} s")
+    return lines
+
+
+def help_lines() -> list[str]:
+    """The help, from the table of options."""
+    from npu.graph.options import known
+
+    lines = [USAGE, "", "Options:"]
+    for option in known().values():
+        if option.kind == "refused":
+            continue
+        what = f"one of {', '.join(option.values)}" if option.values else "a value"
+        default = f"; default {option.default}" if option.default else ""
+        note = f" ({option.note})" if option.note else ""
+        lines.append(f"  --{option.name:<26} {what}{default}{note}")
+    refused = ", ".join(f"--{o.name}" for o in known().values() if o.kind == "refused")
+    return [*lines, "", f"Options of the real tool that the simulated one refuses: {refused}"]

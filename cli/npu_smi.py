@@ -1,0 +1,141 @@
+"""npu-smi: the device tool on the simulated devices, in the real tool's words, and our own verbs beside it.
+
+Native forms parse argv by hand and import neither typer nor numpy: the tool is called in loops.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+
+from cli import real_tool
+from npu.driver.door import DriverError, Snapshot
+from npu.smi import failures, helps
+
+NAME = "npu-smi"
+WRONG_USE = 2
+
+# Our own verbs, as "module:function" taking the arguments after the verb and giving the exit status.
+VERBS: dict[str, str] = {}
+
+Answer = tuple[str, int]  # text for stdout, return code of the real tool
+
+
+def main() -> int:
+    """Answer argv; the exit status: of native forms the real tool's, 2 for wrong use of what is ours."""
+    arguments = sys.argv[1:]
+    if arguments and arguments[0] in VERBS:
+        module, _, function = VERBS[arguments[0]].partition(":")
+        return int(getattr(importlib.import_module(module), function)(arguments[1:]))
+    try:
+        real_tool.hand_on(NAME, arguments)
+        real_tool.say_simulated(NAME)
+        text, code = answer([argument for argument in arguments if argument != "--sim"])
+        _write(text)
+    except BrokenPipeError:  # the reader (head, grep -q) has seen enough: end quietly, as a C program does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, OSError) as error:
+        print(f"{NAME}: {error}", file=sys.stderr)
+        return WRONG_USE
+    return failures.status(code)
+
+
+def answer(arguments: list[str]) -> Answer:
+    """What the real tool says to these arguments. ValueError for a machine of ours that cannot be described or drawn.
+
+    Help without arguments and the unknown command need no driver; everything else, -h and -v included, starts it first.
+    """
+    if not arguments:
+        return helps.tool(), failures.PARAMETER
+    run = COMMANDS.get(arguments[0])
+    if run is None:
+        return failures.unknown_command() + helps.tool(), failures.INNER
+    try:
+        return run(arguments)
+    except DriverError as error:
+        code = failures.START.get(error.situation, failures.INNER)
+        if error.situation == "driver_failure":
+            print(f"{NAME}: the device table {error.facts.get('path')} cannot be used: {error.facts.get('reason')}; "
+                  "set NPU_STATE_DIR to a folder of yours", file=sys.stderr)
+        return failures.start(code), code
+
+
+def _write(text: str) -> None:
+    """Bytes, because a process name may hold letters the terminal's encoding has not."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+    sys.stdout.buffer.flush()
+
+
+def _snapshot() -> Snapshot:
+    from npu.driver.query import snapshot
+
+    return snapshot()
+
+
+def _help(_arguments: list[str]) -> Answer:
+    _snapshot()
+    return helps.tool(), 0
+
+
+def _version(_arguments: list[str]) -> Answer:
+    from npu.driver.machine import Machine
+
+    _snapshot()
+    return f"npu-smi version: {Machine.of().tool_version}\n", 0
+
+
+def _not_here(arguments: list[str]) -> Answer:
+    """set, clear, upgrade: there is nothing to set on simulated devices."""
+    _snapshot()
+    return failures.command(arguments[0], failures.NOT_SUPPORTED), failures.NOT_SUPPORTED
+
+
+def _info(arguments: list[str]) -> Answer:
+    from npu.smi import lists
+
+    snapshot = _snapshot()
+    rest = arguments[1:]
+    if not rest:
+        return _table(snapshot), 0
+    option, value = rest[0], rest[1] if len(rest) > 1 else ""
+    if option in ("-h", "--help"):
+        return helps.info(), 0
+    if option == "-l":
+        return lists.listed(snapshot.devices), 0
+    if option == "-m":
+        return lists.mapped(snapshot.devices), 0
+    if option == "proc":
+        return failures.unsupported("proc info"), 0
+    if option == "watch":
+        return failures.unsupported("watch"), 0
+    if option == "-t" and any(value in line for line in helps.INFO_TYPES):
+        return failures.unsupported(value), 0
+    return failures.wrong_parameter(option) + helps.info(), failures.PARAMETER
+
+
+def _table(snapshot: Snapshot) -> str:
+    from npu.driver.machine import Machine
+    from npu.smi import layouts
+
+    if not snapshot.devices:  # a driver without a card: the real tool prints its help
+        return helps.info()
+    text = layouts.table(snapshot, Machine.of().tool_version)
+    if text is None:
+        raise ValueError(f"the table for {snapshot.devices[0].soc} with driver {snapshot.driver_version} is not known; "
+                         f"known are {layouts.known()}")
+    return text
+
+
+COMMANDS: dict[str, Callable[[list[str]], Answer]] = {
+    "-h": _help,
+    "--help": _help,
+    "-v": _version,
+    "info": _info,
+    "set": _not_here,
+    "clear": _not_here,
+    "upgrade": _not_here,
+}

@@ -1,0 +1,141 @@
+"""acl.rt: streams and events."""
+
+from __future__ import annotations
+
+from npu.runtime import context, event, stream
+from npu.runtime.event import DeviceEvent
+from npu.runtime.process import Process
+from npu.runtime.thread import HostThread
+
+GROUP = "rt"
+__all__ = [
+    "create_event",
+    "create_event_ex_with_flag",
+    "create_event_with_flag",
+    "create_stream",
+    "create_stream_with_config",
+    "destroy_event",
+    "destroy_stream",
+    "destroy_stream_force",
+    "event_elapsed_time",
+    "get_event_id",
+    "query_event",
+    "query_event_status",
+    "query_event_wait_status",
+    "record_event",
+    "reset_event",
+    "stream_get_id",
+    "stream_query",
+    "stream_wait_event",
+    "synchronize_device",
+    "synchronize_device_with_timeout",
+    "synchronize_event",
+    "synchronize_event_with_timeout",
+    "synchronize_stream",
+    "synchronize_stream_with_timeout",
+]
+
+COMPLETE, NOT_READY = 0, 1
+
+
+def create_stream(process: Process, thread: HostThread) -> int:
+    return stream.create(process, context.current(thread))
+
+
+def create_stream_with_config(process: Process, thread: HostThread, priority: int, flag: int) -> int:
+    return stream.create(process, context.current(thread))
+
+
+def destroy_stream(process: Process, thread: HostThread, handle: int) -> None:
+    stream.destroy(process, thread, handle)
+
+
+def destroy_stream_force(process: Process, thread: HostThread, handle: int) -> None:
+    found = stream.of(process, thread, handle)
+    found.close(process)
+
+
+def synchronize_stream(process: Process, thread: HostThread, handle: int) -> None:
+    stream.synchronize(process, thread, stream.of(process, thread, handle))
+
+
+def synchronize_stream_with_timeout(process: Process, thread: HostThread, handle: int, timeout: int) -> None:
+    stream.synchronize(process, thread, stream.of(process, thread, handle), timeout)
+
+
+def synchronize_device(process: Process, thread: HostThread) -> None:
+    stream.synchronize_device(process, thread)
+
+
+def synchronize_device_with_timeout(process: Process, thread: HostThread, timeout: int) -> None:
+    stream.synchronize_device(process, thread, timeout)
+
+
+def stream_query(process: Process, thread: HostThread, handle: int) -> int:
+    done = stream.finished(process, thread, stream.of(process, thread, handle))
+    return COMPLETE if done else NOT_READY
+
+
+def stream_get_id(process: Process, thread: HostThread, handle: int) -> int:
+    return stream.of(process, thread, handle).ordinal
+
+
+def create_event(process: Process, thread: HostThread) -> int:
+    return event.create(process)
+
+
+def create_event_with_flag(process: Process, thread: HostThread, flag: int) -> int:
+    return event.create(process, flag)
+
+
+def create_event_ex_with_flag(process: Process, thread: HostThread, flag: int) -> int:
+    return event.create(process, flag, captures=True)
+
+
+def destroy_event(process: Process, thread: HostThread, handle: int) -> None:
+    event.of(process, thread, handle)
+    process.drop(handle, DeviceEvent)
+
+
+def record_event(process: Process, thread: HostThread, handle: int, on: int) -> None:
+    found = event.of(process, thread, handle)
+    event.record(process, thread, found, stream.of(process, thread, on))
+
+
+def reset_event(process: Process, thread: HostThread, handle: int, on: int) -> None:
+    found = event.of(process, thread, handle)
+    stream.of(process, thread, on)
+    event.reset(process, thread, found)
+
+
+def stream_wait_event(process: Process, thread: HostThread, on: int, handle: int) -> None:
+    waiting = stream.of(process, thread, on)
+    event.stream_wait(process, thread, waiting, event.of(process, thread, handle))
+
+
+def synchronize_event(process: Process, thread: HostThread, handle: int) -> None:
+    event.synchronize(process, thread, event.of(process, thread, handle))
+
+
+def synchronize_event_with_timeout(process: Process, thread: HostThread, handle: int, timeout: int) -> None:
+    event.synchronize(process, thread, event.of(process, thread, handle), timeout)
+
+
+def query_event(process: Process, thread: HostThread, handle: int) -> int:
+    return COMPLETE if event.happened(process, thread, event.of(process, thread, handle)) else NOT_READY
+
+
+def query_event_status(process: Process, thread: HostThread, handle: int) -> int:
+    return 1 if event.happened(process, thread, event.of(process, thread, handle)) else 0
+
+
+def query_event_wait_status(process: Process, thread: HostThread, handle: int) -> int:
+    return COMPLETE if event.happened(process, thread, event.of(process, thread, handle)) else NOT_READY
+
+
+def event_elapsed_time(process: Process, thread: HostThread, start: int, end: int) -> float:
+    return event.elapsed_ms(process, thread, event.of(process, thread, start), event.of(process, thread, end))
+
+
+def get_event_id(process: Process, thread: HostThread, handle: int) -> int:
+    return event.of(process, thread, handle).event.ordinal

@@ -1,0 +1,128 @@
+"""Vector kernels: elementwise, row (norm, softmax, reduction), fill and layout forms, with constants per operator as data.
+
+T = max(1.05, a + main + d * ceil(rows/V) / clock),  main = (max(b*Tm + c*cycles, roof)^p + epilogue^p)^(1/p)
+  Tm = bytes / min(memory rate, cores in use * 0.1 TB/s), a core is put to use for every 8 KiB; the memory rate is
+       1.4 TB/s from HBM and 2.5 from L2 unless the operator's row says otherwise (TransData: 0.781, from Conv2D rows)
+  cycles = elements / lanes / (cores in use * clock)
+  roof = max(bytes / L2 peak, (bytes - L2 size) / nominal memory rate); it speaks where a chip has less bandwidth than the
+         fitted ones, whose figures it would otherwise inherit
+a, b, c, d stand in data/vector_costs.csv (us, 1, cycles, us): a fit to 910B1, 910B2 and 910B3 kernels at 1.8 GHz. An
+operator not listed takes the row "*" of its form. Median error 20-30 %.
+"""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from importlib import resources
+from math import ceil
+from typing import NamedTuple
+
+from npu.cost import chip, pmu
+from npu.cost.matmul import EPILOGUE_CYCLES
+from npu.cost.tiling import P
+from npu.cost.work import Cost, Work
+from npu.soc import Soc
+
+FLOOR_US = 1.05  # the smallest vector kernels profiles show take 0.92-1.4 us
+HBM_TBPS, WARM_TBPS, CORE_TBPS = 1.4, 2.5, 0.1
+L2_PEAK_TBPS = 5.2  # of A2 (asc-devkit)
+BLOCK_BYTES = 8192
+# Shares of the fixed part of a kernel in which the units work (scalar Add, Mul, Abs of 910B3: core time under 1.4 us).
+FIXED = {"vec": 0.03, "scalar": 0.30, "mte2": 0.18, "mte3": 0.12}
+SCALAR_SHARE = 0.05  # of the main part
+
+
+class Constants(NamedTuple):
+    """One row of data/vector_costs.csv.
+
+    vec, mte2, mte3: shares of the main part in which these units are busy. task_type: "" is a plain vector kernel.
+    hbm, warm: memory rates, TB/s.
+    """
+
+    a: float
+    b: float
+    c: float
+    d: float
+    vec: float
+    mte2: float
+    mte3: float
+    task_type: str
+    hbm: float
+    warm: float
+
+
+@cache
+def table() -> dict[tuple[str, str, str], Constants]:
+    """(form, op, dtype) -> constants; op "*" is any other of the form, dtype "" any type without a row of its own."""
+    text = resources.files("npu").joinpath("data/vector_costs.csv").read_text(encoding="utf-8")
+    return {
+        (r["form"], r["op"], r["dtype"]): Constants(
+            a=float(r["a"]), b=float(r["b"]), c=float(r["c"]), d=float(r["d"]),
+            vec=float(r["vec"]), mte2=float(r["mte2"]), mte3=float(r["mte3"]), task_type=r["task_type"],
+            hbm=float(r["hbm"] or HBM_TBPS), warm=float(r["warm"] or WARM_TBPS),
+        )
+        for r in csv.DictReader(text.splitlines())
+    }
+
+
+def constants(form: str, op: str, dtype: str) -> Constants:
+    """The closest row: operator and type, operator, then the form's generic row."""
+    rows = table()
+    found = rows.get((form, op, dtype)) or rows.get((form, op, ""))
+    return found if found is not None else rows[(form, "*", "")]
+
+
+def _cores(count: float, soc: Soc) -> float:
+    """Cores in use for so many bytes. A fraction is allowed: rounding up would make larger kernels faster."""
+    return min(float(chip.vector_cores(soc)), max(1.0, count / BLOCK_BYTES))
+
+
+def vector(work: Work, soc: Soc) -> Cost:
+    """Cost of a vector, row, fill, layout or depthwise Work, dims (elements, rows)."""
+    elements, rows = work.dims
+    chosen = constants(work.form, work.op, work.dtype)
+    count = work.read_bytes + work.write_bytes
+    clock = chip.clock_ratio(soc)
+    moved = count / min(chip.bandwidth(soc, count, chosen.hbm, chosen.warm), _cores(count, soc) * CORE_TBPS * clock) / 1e6
+    # one tensor in and one out; taken from the elements so that a second operand never makes the kernel faster
+    cores = _cores(2 * elements * chip.itemsize(work.dtype), soc)
+    per_cycle = chip.lanes(soc, work.dtype) * cores * soc.cube_mhz
+    roof = max(count / (L2_PEAK_TBPS * chip.core_ratio(soc)) / 1e6, max(0, count - soc.l2) / soc.memory_gbps / 1e3)
+    fused = work.epilogue * EPILOGUE_CYCLES / per_cycle
+    main = chip.join(max(chosen.b * moved + chosen.c * elements / per_cycle, roof), fused, p=P)
+    by_row = chosen.d * ceil(rows / chip.vector_cores(soc)) / clock
+    us = max(FLOOR_US, chosen.a + main + by_row)
+    return _units(work, soc, chosen, us, main + by_row, fused, ceil(cores))
+
+
+def _units(work: Work, soc: Soc, chosen: Constants, us: float, main: float, fused: float, cores: int) -> Cost:
+    """Unit times: a share of the fixed part plus a share of the main part of the core's time."""
+    duration = max(1, round(us * 1000))
+    core = pmu.core_us(us)
+    part = core * main / us  # of the core's time, what the elements take
+    fixed = min(core - part, 1.5)  # beyond the first us or two, units wait for tiling data and synchronisation
+    vec = min(core, FIXED["vec"] * fixed + max(chosen.vec * part, min(fused, part)))
+    scalar = FIXED["scalar"] * fixed + SCALAR_SHARE * part
+    mte2 = (FIXED["mte2"] * fixed if chosen.mte2 > 0 else 0.0) + chosen.mte2 * part
+    mte3 = FIXED["mte3"] * fixed + chosen.mte3 * part
+    ns = 1000.0
+    split = soc.split
+    return Cost(
+        duration=duration,
+        task_type=chosen.task_type if split and chosen.task_type else chip.vector_task(soc),
+        block_dim=cores,
+        hbm_share=chip.memory_share(work, duration, soc),
+        flops=float(work.epilogue + (0 if work.form in ("fill", "layout") else work.dims[0])),
+        # where cube and vector share a core its time and its scalar and mte2 units are one, and counted as aic
+        aic_time=0.0 if split else core * ns,
+        aic_scalar=0.0 if split else scalar * ns,
+        aic_mte2=0.0 if split else mte2 * ns,
+        aic_icache_miss=0.0 if split else pmu.vector_miss_rate(core),
+        aiv_time=core * ns if split else 0.0,
+        aiv_vec=vec * ns,
+        aiv_scalar=scalar * ns if split else 0.0,
+        aiv_mte2=mte2 * ns if split else 0.0,
+        aiv_mte3=mte3 * ns,
+        aiv_icache_miss=pmu.vector_miss_rate(core) if split else 0.0,
+    )

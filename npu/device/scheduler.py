@@ -1,0 +1,260 @@
+"""The discrete-event loop of one device.
+
+Streams are FIFOs. The head of a stream starts when its time has come, its event is there and its cores are free. Tasks that
+share a bandwidth (copies of one direction, kernels on HBM) slow each other: with total demand D > 1 of a resource, a task
+that demands d of it runs at 1 / (1 - d + d * D) of its nominal speed. Order is deterministic: by ready time, then by
+submission. What is submitted later never changes what has happened: `advance(now)` fixes all up to now.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from npu.device.task import AICPU, COPY, KERNEL, MEMSET, RECORD, WAIT, Task
+from npu.errors import NpuError
+from npu.soc import Soc
+
+# Gap between two kernels of a sunk model and between queued tasks of one stream, ns (measured: 153-170 us per 294 kernels).
+PROGRAM_GAP = 550
+# A queued task of a stream starts this long after its predecessor (AIV 0.4-1.3 us, AIC 1.0-2.3 us measured; the low end).
+QUEUE_GAP = 900
+
+Emit = Callable[..., None]
+
+
+class Stream:
+    """One FIFO. error: the first failure of a task on it, not yet reported."""
+
+    __slots__ = ("error", "free_at", "id", "queue", "running")
+
+    def __init__(self, number: int) -> None:
+        self.id = number
+        self.queue: deque[Task] = deque()
+        self.running: Task | None = None
+        self.free_at = 0  # earliest start of its next task
+        self.error: NpuError | None = None
+
+    @property
+    def idle(self) -> bool:
+        return not self.queue
+
+
+class Scheduler:
+    """Engines and streams of one device. `emit` gets one row per finished task (npu.events "task" order), None is silent."""
+
+    def __init__(self, soc: Soc, device: int = 0, emit: Emit | None = None) -> None:
+        self.soc, self.device, self.emit = soc, device, emit
+        self.now = 0
+        self.streams: dict[int, Stream] = {}
+        self._busy: dict[int, Stream] = {}  # streams with something queued, by id, in order of first submission
+        self._running: list[Task] = []
+        self._aic, self._aiv, self._aicpu = soc.aic, soc.vector_cores, max(1, soc.aicpu)
+        self._demand: dict[str, float] = {"h2d": 0.0, "d2h": 0.0, "d2d": 0.0, "hbm": 0.0}
+        self._sequence = 0
+        self.busy_ns = {"aic": 0, "aiv": 0, "aicpu": 0, "hbm": 0}  # core-ns (hbm: ns at full bandwidth) so far, for utilisation
+        self.tasks_done = 0
+
+    # -- streams ---------------------------------------------------------------------------------------------------
+
+    def add_stream(self, number: int) -> Stream:
+        made = self.streams[number] = Stream(number)
+        return made
+
+    def drop_stream(self, number: int) -> None:
+        """Forget a stream and what is still queued on it."""
+        stream = self.streams.pop(number)
+        self._busy.pop(number, None)
+        if stream.running is not None:
+            self._release(stream.running)
+        stream.queue.clear()
+
+    def submit(self, number: int, task: Task, now: int) -> None:
+        """Queue a task; it cannot start before now, nor before what has been simulated already."""
+        stream = self.streams[number]
+        task.stream = number
+        task.id = self._sequence
+        self._sequence += 1
+        task.ready = now if now > self.now else self.now
+        if task.kind == RECORD and task.event is not None:
+            task.event.submitted += 1
+        stream.queue.append(task)
+        self._busy[number] = stream
+
+    # -- time ------------------------------------------------------------------------------------------------------
+
+    def next_event(self) -> int:
+        """Time of the next start or end, or -1 when nothing more can happen without a new submission."""
+        self._start_ready()
+        best = -1
+        for task in self._running:
+            if best < 0 or task.end < best:
+                best = task.end
+        for stream in self._busy.values():
+            if stream.running is None:
+                task = stream.queue[0]
+                when = task.ready if task.ready > stream.free_at else stream.free_at
+                if when > self.now and (best < 0 or when < best):
+                    best = when
+        return best
+
+    def advance(self, until: int) -> None:
+        """Simulate up to `until` (ns); later tasks stay as they are."""
+        while True:
+            when = self.next_event()
+            if when < 0 or when > until:
+                break
+            self.now = when
+            self._finish(when)
+        if until > self.now:
+            self.now = until
+
+    def run_until(self, done: Callable[[], bool], limit: int) -> bool:
+        """Simulate event by event until done() or limit (ns); False when it can never come or the limit came first."""
+        while not done():
+            when = self.next_event()
+            if when < 0 or when > limit:
+                return False
+            self.now = when
+            self._finish(when)
+        return True
+
+    # -- starting and ending ---------------------------------------------------------------------------------------
+
+    def _start_ready(self) -> None:
+        now = self.now
+        heads = [s.queue[0] for s in self._busy.values() if s.running is None and s.free_at <= now and s.queue[0].ready <= now]
+        if len(heads) > 1:
+            heads.sort(key=_order)
+        for task in heads:
+            self._try_start(task, now)
+
+    def _try_start(self, task: Task, now: int) -> None:
+        if task.program is not None:
+            step = task.program[task.step]
+            task.kind, task.duration, task.aic, task.aiv, task.hbm = step.kind, step.duration, step.aic, step.aiv, step.hbm
+        kind = task.kind
+        if task.start < 0 and kind == WAIT:
+            task.start = now
+        if kind == WAIT and task.event is not None and task.event.completed < task.target:
+            return
+        if kind == KERNEL:
+            if task.aic > self._aic or task.aiv > self._aiv:
+                return
+            self._aic -= task.aic
+            self._aiv -= task.aiv
+        elif kind == AICPU:
+            if not self._aicpu:
+                return
+            self._aicpu -= 1
+        if kind != WAIT:
+            task.start = now
+        self.streams[task.stream].running = task
+        task.left, task.rate, task.since = float(task.duration), 1.0, now
+        task.end = now + task.duration
+        self._running.append(task)
+        if kind in (COPY, MEMSET):
+            self._load(task.engine, 1.0)
+        elif task.hbm:
+            self._load("hbm", task.hbm)
+
+    def _finish(self, when: int) -> None:
+        ended = [t for t in self._running if t.end <= when]
+        if len(ended) > 1:
+            ended.sort(key=_order)
+        for task in ended:
+            self._release(task)
+            self._complete(task, when)
+
+    def _release(self, task: Task) -> None:
+        self._running.remove(task)
+        span = self.now - task.start
+        if task.kind == KERNEL:
+            self._aic += task.aic
+            self._aiv += task.aiv
+            self.busy_ns["aic"] += task.aic * span
+            self.busy_ns["aiv"] += task.aiv * span
+            self.busy_ns["hbm"] += int(task.hbm * span)
+        elif task.kind == AICPU:
+            self._aicpu += 1
+            self.busy_ns["aicpu"] += span
+        if task.kind in (COPY, MEMSET):
+            self._load(task.engine, -1.0)
+        elif task.hbm:
+            self._load("hbm", -task.hbm)
+
+    def _complete(self, task: Task, when: int) -> None:
+        stream = self.streams[task.stream]
+        stream.running = None
+        self.tasks_done += 1
+        program = task.program
+        if self.emit is not None:
+            row = task.row
+            if program is None:
+                name, task_type, kernel = row.name, row.task_type, row.kernel
+            else:
+                step = program[task.step]
+                name, task_type, kernel = step.name, step.task_type, step.kernel
+            self.emit(
+                task.start,
+                when,
+                task.ready,
+                row.correlation,
+                row.bytes,
+                self.device,
+                task.stream,
+                self.tasks_done & 0xFFFF,
+                name,
+                task_type,
+                kernel,
+                row.model,
+                row.event,
+                row.reads,
+                row.writes,
+                task.kind,
+                row.direction,
+                row.host_kind,
+            )
+        if program is not None and task.step + 1 < len(program):
+            task.step += 1
+            stream.free_at = when + PROGRAM_GAP
+            return
+        stream.queue.popleft()
+        if not stream.queue:
+            del self._busy[task.stream]
+        stream.free_at = when + QUEUE_GAP if task.kind in (KERNEL, AICPU) else when
+        task.done_at = when
+        if task.kind == RECORD and task.event is not None:
+            task.event.completed += 1
+            task.event.time = when
+        if task.on_done is not None:
+            try:
+                task.on_done(when)
+            except NpuError as error:
+                stream.error = stream.error or error
+
+    # -- shared bandwidth ------------------------------------------------------------------------------------------
+
+    def _load(self, resource: str, change: float) -> None:
+        """Add to the demand of a resource and set the speed of all that use it anew when it was or is over 1."""
+        before = self._demand[resource]
+        total = self._demand[resource] = before + change
+        if total < 1e-9:
+            total = self._demand[resource] = 0.0
+        if before <= 1.0 and total <= 1.0:
+            return
+        for task in self._running:
+            if task.engine == resource:
+                share = 1.0
+            elif resource == "hbm" and task.hbm:
+                share = task.hbm
+            else:
+                continue
+            task.left -= (self.now - task.since) * task.rate
+            task.since = self.now
+            task.rate = 1.0 / (1.0 - share + share * total) if total > 1.0 else 1.0
+            task.end = self.now + max(0, round(task.left / task.rate))
+
+
+def _order(task: Task) -> tuple[int, int]:
+    return task.ready, task.id

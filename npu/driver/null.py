@@ -1,0 +1,68 @@
+"""The smallest Handle: everything is done at once, memory is a list of buffers. What a device must offer, in one screen."""
+
+from __future__ import annotations
+
+import ctypes
+
+from npu.device.memory import BASE, PAGE, Block
+from npu.device.scheduler import Stream
+from npu.device.task import Task
+
+
+class NullHandle:
+    """A device on which every task ends when it is submitted."""
+
+    def __init__(self, device: int = 0) -> None:
+        self.device = device
+        self.extra: dict[object, object] = {}
+        self._streams: dict[int, Stream] = {}
+        self._blocks: dict[int, tuple[Block, ctypes.Array[ctypes.c_char]]] = {}
+
+    def add_stream(self, number: int) -> None:
+        self._streams[number] = Stream(number)
+
+    def drop_stream(self, number: int) -> None:
+        del self._streams[number]
+
+    def submit(self, number: int, task: Task, now: int) -> None:
+        task.start = task.done_at = now
+        if task.on_done is not None:
+            task.on_done(now)
+
+    def stream(self, number: int) -> Stream:
+        return self._streams[number]
+
+    def advance(self, now: int) -> None:
+        pass
+
+    def next_event(self) -> int:
+        return -1
+
+    def alloc(self, size: int, huge: bool) -> int:
+        address = BASE + len(self._blocks) * (1 << 32)
+        self._blocks[address] = Block(address, size, size, len(self._blocks), PAGE, 1), (ctypes.c_char * size)()
+        return address
+
+    def free(self, address: int) -> bool:
+        return self._blocks.pop(address, None) is not None
+
+    def find(self, address: int) -> tuple[Block, int] | None:
+        for start, (block, _) in self._blocks.items():
+            if start <= address < start + block.span:
+                return block, address - start
+        return None
+
+    def place(self, address: int) -> int:
+        found = self.find(address)
+        if found is None:
+            raise KeyError(address)
+        return ctypes.addressof(self._blocks[found[0].address][1]) + found[1]
+
+    def memory_info(self, attribute: int) -> tuple[int, int]:
+        return 0, 0
+
+    def used(self) -> int:
+        return sum(block.size for block, _ in self._blocks.values())
+
+    def close(self) -> None:
+        self._blocks.clear()

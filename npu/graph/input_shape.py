@@ -1,0 +1,58 @@
+"""--input_shape: its text, and fixing the shapes of a model's inputs with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from npu.graph.errors import AtcError
+
+SAMPLE = "input_name1:n1,c1,h1,w1;input_name2:n2,c2,h2,w2"
+
+
+def parse_shapes(text: str) -> dict[str, tuple[int, ...]]:
+    """'n1:1,3,224,224;n2:1,4' -> dims by input name; 'n:' is a scalar. AtcError E10002, E10011 or E10001."""
+    found: dict[str, tuple[int, ...]] = {}
+    for part in (p.strip() for p in text.split(";")):
+        if not part:
+            continue
+        name, colon, dims = part.rpartition(":")
+        if not colon or not name:
+            raise AtcError("E10002", shape=text, reason="the name of the input and a colon must come before its shape",
+                           sample=SAMPLE)
+        found[name] = tuple(_dim(d.strip(), text) for d in dims.split(",")) if dims.strip() else ()
+    return found
+
+
+def _dim(word: str, text: str) -> int:
+    if "~" in word:
+        raise AtcError("E10001", value=text, parameter="--input_shape", reason="the simulated ATC takes fixed shapes, no ranges.")
+    if not re.fullmatch(r"[+-]?\d+", word):
+        raise AtcError("E10002", shape=text, reason=f"{word or 'an empty dimension'} is not a whole number", sample=SAMPLE)
+    if int(word) <= 0:
+        raise AtcError("E10011", shape=text, result=word)
+    return int(word)
+
+
+def apply_shapes(graph: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Fix the inputs of a GraphProto. AtcError for an unknown name, another number of dims, or a dim that stays open."""
+    inputs = {i.name: i for i in graph.input}
+    for name, dims in shapes.items():
+        if name not in inputs:
+            raise AtcError("E10016", opname=name, parameter="input_shape")
+        shape = inputs[name].type.tensor_type.shape
+        if inputs[name].type.tensor_type.HasField("shape") and len(shape.dim) != len(dims):
+            raise AtcError("E10049", shape_range_size=len(dims), cur_dim_size=len(shape.dim))
+        del shape.dim[:]
+        for dim in dims:
+            shape.dim.add().dim_value = dim
+        shape.SetInParent()
+    for name, value in inputs.items():
+        tensor = value.type.tensor_type
+        if not value.type.HasField("tensor_type"):
+            raise AtcError("E10055", reason=f"input {name} is no tensor")
+        open_dims = [d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else -1 for d in tensor.shape.dim]
+        if -1 in open_dims or not tensor.HasField("shape"):
+            raise AtcError("E10001", value=open_dims, parameter=name,
+                           reason="maybe you should set input_shape to specify its shape.")

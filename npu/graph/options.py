@@ -1,0 +1,120 @@
+"""ATC's options: the table options.csv, and the checked values of one conversion.
+
+An option is `used` here, `kept` (its meaning holds in the simulator for the listed values, although nothing is done for it)
+or `refused` by name. Nothing is ignored in silence.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from npu import soc
+from npu.graph.errors import AtcError
+from npu.graph.input_shape import parse_shapes
+
+PRECISION = {"force_fp16": "force_fp16", "must_keep_origin_dtype": "must_keep_origin_dtype"}
+PRECISION_V2 = {"fp16": "force_fp16", "origin": "must_keep_origin_dtype"}
+FRAMEWORKS = "0(Caffe) or 1(MindSpore) or 3(TensorFlow) or 5(Onnx)"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    name: str
+    kind: str  # used | kept | refused
+    values: tuple[str, ...]  # empty: any
+    default: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """One conversion. shapes: input name -> dims. switches: path of the fusion switch file or None."""
+
+    model: Path
+    output: Path
+    soc: str
+    shapes: Mapping[str, tuple[int, ...]]
+    input_format: str = "NCHW"
+    precision: str = "force_fp16"
+    switches: Path | None = None
+    out_nodes: tuple[str, ...] = ()
+    output_type: str = ""
+    reuse_memory: bool = True
+    statistics: bool = True
+    command: str = ""
+
+
+@cache
+def known() -> dict[str, Known]:
+    """Every option of the real tool that is known, by name."""
+    rows = csv.DictReader(resources.files("npu.graph").joinpath("options.csv").read_text(encoding="utf-8").splitlines())
+    return {r["option"]: Known(r["option"], r["kind"], tuple(v for v in r["values"].split("|") if v), r["default"], r["note"])
+            for r in rows}
+
+
+def check(flags: Mapping[str, str]) -> dict[str, str]:
+    """The flags with defaults filled in. AtcError for an unknown or refused option, an empty or unlisted value."""
+    for name, value in flags.items():
+        option = known().get(name)
+        if option is None:
+            raise AtcError("E10001", value=value, parameter=f"--{name}", reason="ATC has no option of that name.")
+        if option.kind == "refused":
+            raise AtcError("E10001", value=value, parameter=f"--{name}",
+                           reason=f"the simulated ATC does not offer this option{': ' + option.note if option.note else ''}.")
+        if value == "":
+            raise AtcError("E10004", parameter=name)
+        if option.values and value not in option.values:
+            raise _wrong_value(option, value)
+    return {o.name: flags.get(o.name, o.default) for o in known().values() if o.kind != "refused"}
+
+
+def _wrong_value(option: Known, value: str) -> AtcError:
+    if option.name == "framework":
+        if value in ("0", "1", "3"):
+            return AtcError("E10001", value=value, parameter="--framework",
+                            reason="the simulated ATC reads ONNX models (5) only.")
+        return AtcError("E10007", parameter="framework", support=FRAMEWORKS)
+    if option.name == "log":
+        return AtcError("E10010", loglevel=value)
+    if option.values == ("0", "1"):
+        return AtcError("E10006", value=value, parameter=option.name)
+    if option.values == ("true", "false"):
+        return AtcError("E10005", value=value, parameter=option.name)
+    return AtcError("E10001", value=value, parameter=f"--{option.name}",
+                    reason=f"the value must be one of {', '.join(option.values)}.")
+
+
+def conversion(flags: Mapping[str, str], command: str) -> Options:
+    """The options of --mode=0 from flags as typed (name without dashes -> value). AtcError names what is wrong or missing."""
+    values = check(flags)
+    if "framework" not in flags:
+        raise AtcError("E10007", parameter="framework", support=FRAMEWORKS)
+    for required in ("model", "output", "soc_version"):
+        if not values[required]:
+            raise AtcError("E10054", parameter=f"--{required}")
+    if "precision_mode" in flags and "precision_mode_v2" in flags:
+        raise AtcError("E10056", parameter1="--precision_mode", parameter2="--precision_mode_v2")
+    output = values["output"]
+    if output.endswith("/"):
+        raise AtcError("E10022", filename=output, parameter="output")
+    precision = PRECISION_V2[flags["precision_mode_v2"]] if "precision_mode_v2" in flags else PRECISION[values["precision_mode"]]
+    return Options(
+        model=Path(values["model"]), output=Path(output + ".om"), soc=chip(values["soc_version"]),
+        shapes=parse_shapes(values["input_shape"]), input_format=values["input_format"], precision=precision,
+        switches=Path(values["fusion_switch_file"]) if values["fusion_switch_file"] else None,
+        out_nodes=tuple(n for n in values["out_nodes"].split(";") if n), output_type=values["output_type"],
+        reuse_memory=values["disable_reuse_memory"] == "0", statistics=values["export_compile_stat"] != "0", command=command)
+
+
+def chip(name: str) -> str:
+    """The full name of a chip. AtcError E10001 with every allowed name for one that is not in the table."""
+    try:
+        return soc.find(name).name
+    except KeyError:
+        allowed = ", ".join(soc.table())
+        raise AtcError("E10001", value=name, parameter="--soc_version", reason=f"the value must be one of {allowed}.") from None

@@ -1,0 +1,285 @@
+"""From an ONNX file to a clean graph: constants lifted, inputs fixed, shapes inferred, every node named.
+
+Everything here works on the protobuf, which is much cheaper than on an IR: models of hundreds of Constant nodes are common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from npu.graph.errors import AtcError
+from npu.graph.input_shape import apply_shapes
+from npu.graph.shapes import infer
+from npu.om import MAX_BYTES
+from npu.ops.compute import MAX_NODES, ComputeError, expanded
+from npu.ops.registry import DOMAINS, supported
+
+# Operator sets the parsers of the toolkit register: ai.onnx::8 .. ai.onnx::20 at most, seen in the public operator plugins.
+OPSETS = range(7, 21)
+SAFE_OPSET = 11
+MAX_IR = 13  # of the ONNX file format
+IR = 10  # written: the first with metadata on nodes
+# --output_type -> TensorProto.DataType
+OUTPUT_TYPES = {"FP32": 1, "FP16": 10, "INT8": 3, "UINT8": 2, "INT16": 5, "UINT16": 4, "INT32": 6, "UINT32": 12, "INT64": 7,
+                "UINT64": 13, "DOUBLE": 11}
+
+
+@dataclass
+class Parsed:
+    """A model ready for the passes. opset: its default-domain version. warnings: lines for people."""
+
+    proto: Any
+    opset: int
+    warnings: list[str] = field(default_factory=list)
+
+
+def parse(path: Path, shapes: Mapping[str, tuple[int, ...]], out_nodes: tuple[str, ...] = (), output_type: str = "") -> Parsed:
+    """Read and normalise a model. AtcError names what is wrong with the file, an operator or --input_shape."""
+    proto = read(path)
+    opset = check_versions(proto, path)
+    if proto.functions:
+        from onnx.inliner import inline_local_functions
+
+        proto = inline_local_functions(proto)
+    graph = proto.graph
+    name_nodes(graph)
+    check_names(graph, path)
+    check_operators(proto, opset)
+    lift_constants(graph)
+    drop_overridable(graph)
+    proto.ir_version = IR
+    apply_shapes(graph, shapes)
+    if out_nodes:
+        choose_outputs(graph, out_nodes)
+    stored = declared_shapes(graph)
+    infer(proto)
+    if output_type and cast_outputs(graph, OUTPUT_TYPES[output_type]):
+        infer(proto)
+    return Parsed(proto, opset, contradictions(graph, stored))
+
+
+def read(path: Path) -> Any:
+    """The ModelProto of a file. AtcError E13001, E13003, E13005, E13023."""
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+    from onnx import ModelProto
+    from onnx.external_data_helper import load_external_data_for_model
+
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise AtcError("E13023", item="model file", size=size, maxsize=MAX_BYTES)
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise AtcError("E13001", file=path, errmsg="No such file or directory") from None
+    except OSError as error:
+        raise AtcError("E13003", file=path, errmsg=error.strerror) from error
+    proto = ModelProto()
+    try:
+        proto.ParseFromString(data)
+        load_external_data_for_model(proto, str(path.parent))
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise AtcError("E13005", file=path, more=(str(error),)) from error
+    except (OSError, ValueError, TypeError) as error:
+        raise AtcError("E10041", parameter=path, more=(f"external data: {error}",)) from error
+    return proto
+
+
+def check_versions(proto: Any, path: Path) -> int:
+    """The version of the default operator set. AtcError for a newer file format, a model without graph, or a huge expansion."""
+    if proto.ir_version > MAX_IR:
+        raise AtcError("E10041", parameter=path, more=(
+            f"The model has IR version {proto.ir_version}, the highest one that can be read is {MAX_IR}.",
+            "Set a lower ir_version when the model is saved (the operators may well be old ones), or use a newer toolkit."))
+    if not proto.HasField("graph") or not proto.graph.node:
+        if proto.HasField("graph") and proto.graph.output:
+            raise AtcError("E10041", parameter=path, more=("The graph has no node.",))
+        raise AtcError("E16004")
+    try:
+        _, nodes = expanded(proto)
+    except ComputeError as error:
+        raise AtcError("E10041", parameter=path, more=(error.reason,)) from error
+    if nodes > MAX_NODES:
+        raise AtcError("E13023", item="expanded graph", size=nodes, maxsize=MAX_NODES)
+    return next((int(o.version) for o in proto.opset_import if o.domain in DOMAINS), 1)
+
+
+def graphs(graph: Any) -> Iterator[Any]:
+    """A graph and all graphs inside its nodes."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
+                yield from graphs(inner)
+
+
+def name_nodes(graph: Any) -> None:
+    """Nodes without a name get OpType_number, names used twice a number behind: profiles and --out_nodes need them."""
+    taken: set[str] = set()
+    for number, node in enumerate(graph.node):
+        base = node.name or f"{node.op_type}_{number}"
+        name, again = base, 1
+        while name in taken:
+            again += 1
+            name = f"{base}_{again}"
+        node.name = name
+        taken.add(name)
+
+
+def check_names(graph: Any, path: Path) -> None:
+    """AtcError E10041 when a node reads a value that nothing before it makes."""
+    known = {i.name for i in (*graph.input, *graph.initializer)} | {s.values.name for s in graph.sparse_initializer}
+    for node in graph.node:
+        for name in node.input:
+            if name and name not in known:
+                raise AtcError("E10041", parameter=path, more=(f"Node {node.name} reads {name}, which nothing before it makes.",))
+        known |= set(node.output)
+    for output in graph.output:
+        if output.name not in known:
+            raise AtcError("E10041", parameter=path, more=(f"No node makes the output {output.name}.",))
+
+
+def check_operators(proto: Any, opset: int) -> None:
+    """AtcError E19010 that lists every operator without a parser: unknown type, foreign domain, or too new an operator set."""
+    versions = {o.domain: o.version for o in proto.opset_import}
+    missing: list[tuple[str, str]] = []
+    for graph in graphs(proto.graph):
+        for node in graph.node:
+            domain = node.domain or "ai.onnx"
+            version = opset if node.domain in DOMAINS else versions.get(node.domain, 1)
+            if not supported(node.domain, node.op_type) or opset not in OPSETS:
+                missing.append((node.name, f"{domain}::{version}::{node.op_type}"))
+    if not missing:
+        return
+    more = tuple(f"No parser is registered for op [{name}, optype [{kind}]]." for name, kind in missing[1:])
+    if opset not in OPSETS:
+        more += (f"The model uses opset {opset}; the supported range is {OPSETS[0]} to {OPSETS[-1]}. "
+                 f"Export it again with opset_version={SAFE_OPSET} (11 to 17 are safe).",)
+    raise AtcError("E19010", opname=missing[0][0], optype=missing[0][1], more=more)
+
+
+def lift_constants(graph: Any) -> None:
+    """Constant nodes become initializers, in subgraphs too: passes look for weights there."""
+    from onnx import helper, numpy_helper
+
+    plain = {"value_float": 1, "value_floats": 1, "value_int": 7, "value_ints": 7, "value_string": 8, "value_strings": 8}
+    for inner in graphs(graph):
+        kept = []
+        for node in inner.node:
+            attribute = node.attribute[0] if node.op_type == "Constant" and not node.domain and len(node.attribute) == 1 else None
+            if attribute is None or attribute.ref_attr_name or (attribute.name != "value" and attribute.name not in plain):
+                kept.append(node)
+                continue
+            if attribute.name == "value":
+                tensor = inner.initializer.add()
+                tensor.CopyFrom(attribute.t)
+            else:
+                value = helper.get_attribute_value(attribute)
+                dims = [len(value)] if attribute.name.endswith("s") else []
+                tensor = inner.initializer.add()
+                tensor.CopyFrom(helper.make_tensor(node.output[0], plain[attribute.name], dims, value if dims else [value]))
+            tensor.name = node.output[0]
+        if len(kept) != len(inner.node):
+            copies = [type(n).FromString(n.SerializeToString()) for n in kept]
+            del inner.node[:]
+            inner.node.extend(copies)
+        for sparse in inner.sparse_initializer:
+            dense = inner.initializer.add()
+            dense.CopyFrom(numpy_helper.from_array(_dense(sparse), sparse.values.name))
+        del inner.sparse_initializer[:]
+
+
+def _dense(sparse: Any) -> Any:
+    import numpy as np
+    from onnx import numpy_helper
+
+    values, indices = numpy_helper.to_array(sparse.values), numpy_helper.to_array(sparse.indices)
+    made = np.zeros(tuple(sparse.dims), values.dtype)
+    if indices.ndim == 1:
+        made.reshape(-1)[indices] = values
+    else:
+        made[tuple(indices.T)] = values
+    return made
+
+
+def drop_overridable(graph: Any) -> None:
+    """Files of IR version 3 list weights among the inputs too: they would count as changeable and stop folding."""
+    weights = {i.name for i in graph.initializer}
+    kept = [i for i in graph.input if i.name not in weights]
+    if len(kept) != len(graph.input):
+        copies = [type(i).FromString(i.SerializeToString()) for i in kept]
+        del graph.input[:]
+        graph.input.extend(copies)
+
+
+def choose_outputs(graph: Any, wanted: tuple[str, ...]) -> None:
+    """--out_nodes: "node:number" or names of values. AtcError E11017 for one that is not there."""
+    nodes = {n.name: n for n in graph.node}
+    values = {o for n in graph.node for o in n.output}
+    chosen = []
+    for text in wanted:
+        name, colon, number = text.rpartition(":")
+        if colon and name in nodes and number.isdecimal() and int(number) < len(nodes[name].output):
+            chosen.append(nodes[name].output[int(number)])
+        elif text in values:
+            chosen.append(text)
+        else:
+            raise AtcError("E11017", opname=text)
+    del graph.output[:]
+    for name in chosen:
+        graph.output.add().name = name
+
+
+def cast_outputs(graph: Any, wanted: int) -> int:
+    """--output_type: a Cast before each output of another element type. Gives how many were needed."""
+    from onnx import helper
+
+    made = 0
+    for output in graph.output:
+        if output.type.tensor_type.elem_type == wanted:
+            continue
+        inner = output.name + "/before_cast"
+        rename(graph, output.name, inner)
+        graph.node.append(helper.make_node("Cast", [inner], [output.name], name=f"{output.name}/output_cast", to=wanted))
+        output.type.tensor_type.elem_type = wanted
+        made += 1
+    return made
+
+
+def rename(graph: Any, old: str, new: str) -> None:
+    """Rename a value where it is made and read, in subgraphs too."""
+    for node in (n for inner in graphs(graph) for n in inner.node):
+        for names in (node.input, node.output):
+            for at, name in enumerate(names):
+                if name == old:
+                    names[at] = new
+
+
+def declared_shapes(graph: Any) -> dict[str, tuple[int, ...]]:
+    """Take the stored shapes of values and outputs out of the graph (they lie often enough) and give them back, open dims -1."""
+    stored = {}
+    for value in (*graph.value_info, *graph.output):
+        tensor = value.type.tensor_type
+        if tensor.HasField("shape"):
+            stored[value.name] = tuple(int(d.dim_value) if d.HasField("dim_value") else -1 for d in tensor.shape.dim)
+            tensor.ClearField("shape")
+    del graph.value_info[:]
+    return stored
+
+
+def contradictions(graph: Any, stored: Mapping[str, tuple[int, ...]]) -> list[str]:
+    """One line for each stored shape that the inferred one refutes, with the node that makes the value."""
+    makers = {o: n.name for n in graph.node for o in n.output}
+    lines = []
+    for value in (*graph.value_info, *graph.output):
+        old = stored.get(value.name)
+        tensor = value.type.tensor_type
+        if old is None or not tensor.HasField("shape"):
+            continue
+        new = tuple(int(d.dim_value) if d.HasField("dim_value") else -1 for d in tensor.shape.dim)
+        if len(old) != len(new) or any(a >= 0 and b >= 0 and a != b for a, b in zip(old, new, strict=True)):
+            lines.append(f"node {makers.get(value.name, value.name)}: the stored shape {list(old)} of {value.name} contradicts "
+                         f"the inferred shape {list(new)}; the inferred one is used")
+    return lines

@@ -1,0 +1,93 @@
+"""ConvBatchnormFusionPass: an inference batch normalisation behind a convolution is folded into weights and bias.
+
+y = (conv(x, W) + b - mean) * s + B with s = scale / sqrt(var + epsilon) is conv(x, W * s) + (b - mean) * s + B, s per output
+channel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from npu.graph.passes.base import NearMiss, Outcome, Work
+from npu.graph.passes.matcher import constant
+from npu.patterns import named
+
+NAME = named("ConvBatchnormFusionPass").name
+EPSILON = 1e-5  # ONNX default
+STATISTICS = ("scale", "bias", "mean", "variance")
+
+
+def run(work: Work) -> Outcome:
+    """Fold every batch normalisation whose convolution feeds nothing else and whose values are all constant."""
+    outcome = Outcome()
+    for norm in list(work.graph):
+        if norm.op_type != "BatchNormalization" or norm.domain or not norm.inputs or norm.inputs[0] is None:
+            continue
+        conv = norm.inputs[0].producer()
+        if conv is None or conv.op_type != "Conv" or conv.domain:
+            continue
+        outcome.matched += 1
+        reason = refusal(conv, norm)
+        if reason:
+            outcome.near_misses.append(NearMiss(NAME, norm.name, reason))
+            continue
+        fold(work.graph, conv, norm)
+        outcome.effected += 1
+    return outcome
+
+
+def refusal(conv: Any, norm: Any) -> str:
+    """Why this pair cannot be folded; "" when it can."""
+    result = norm.inputs[0]
+    if result.is_graph_output():
+        return f"the convolution's output {result.name} is an output of the model"
+    if len(result.uses()) > 1:
+        other = next(u.node.name for u in result.uses() if u.node is not norm)
+        return f"the convolution's output {result.name} is also used by {other}"
+    if norm.attributes.get_int("training_mode", 0) or any(o.uses() or o.is_graph_output() for o in norm.outputs[1:]):
+        return "the batch normalisation is in training mode"
+    if constant(conv.inputs[1]) is None:
+        return "the filter is not constant"
+    if len(conv.inputs) > 2 and conv.inputs[2] is not None and constant(conv.inputs[2]) is None:
+        return "the bias of the convolution is not constant"
+    for what, value in zip(STATISTICS, norm.inputs[1:5], strict=True):
+        if constant(value) is None:
+            return f"{what} of the batch normalisation is not constant"
+    return ""
+
+
+def fold(graph: Any, conv: Any, norm: Any) -> None:
+    """Rewrite the pair into one convolution with new weights and bias; it takes over the normalisation's output."""
+    import numpy as np
+    import onnx_ir as ir
+
+    weight = conv.inputs[1].const_value.numpy()
+    scale, bias, mean, variance = (v.const_value.numpy().astype(np.float64) for v in norm.inputs[1:5])
+    factor = scale / np.sqrt(variance + norm.attributes.get_float("epsilon", EPSILON))
+    has_bias = len(conv.inputs) > 2 and conv.inputs[2] is not None
+    old = conv.inputs[2].const_value.numpy().astype(np.float64) if has_bias else 0.0
+    new_weight = (weight.astype(np.float64) * factor.reshape(-1, *[1] * (weight.ndim - 1))).astype(weight.dtype)
+    new_bias = ((old - mean) * factor + bias).astype(weight.dtype)
+    made = []
+    for suffix, array in (("_weight_bn", new_weight), ("_bias_bn", new_bias)):
+        value = ir.Value(name=unused(graph, conv.name + suffix), const_value=ir.tensor(array),
+                         shape=ir.Shape(array.shape), type=ir.TensorType(conv.inputs[1].dtype or ir.DataType.FLOAT))
+        value.const_value.name = value.name
+        graph.register_initializer(value)
+        made.append(value)
+    conv.replace_input_with(1, made[0])
+    if len(conv.inputs) < 3:
+        conv.resize_inputs(3)
+    conv.replace_input_with(2, made[1])
+    conv.metadata_props["npu.origin"] = f"{conv.metadata_props.get('npu.origin', conv.name)}+{norm.name}"
+    ir.convenience.replace_nodes_and_values(graph, norm, [norm], [], [norm.outputs[0]], [conv.outputs[0]])
+
+
+def unused(graph: Any, name: str) -> str:
+    """That name, or with a number behind it when the graph already has such a value."""
+    taken = set(graph.initializers) | {v.name for v in graph.inputs} | {o.name for n in graph for o in n.outputs}
+    candidate, number = name, 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}_{number}"
+    return candidate

@@ -1,0 +1,55 @@
+"""Shape inference: onnx's own, on a copy without the weights, its results written back into the graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from npu.graph.errors import AtcError
+
+SMALL = 1024  # elements: constants up to here may hold shapes and travel along, larger ones only as typed inputs
+# Data propagation would carry these out for real, however large (a Range of 2^32 elements hangs it).
+GROWING = {"Range", "ConstantOfShape", "Expand", "Tile"}
+
+
+def infer(proto: Any) -> None:
+    """Fill value_info and the outputs of the graph with inferred types. AtcError E19999 when a node cannot take its inputs."""
+    from onnx import helper, shape_inference
+
+    graph = proto.graph
+    light = type(proto)(ir_version=max(proto.ir_version, 8))
+    light.opset_import.extend(proto.opset_import)
+    light.functions.extend(proto.functions)
+    light.graph.name = graph.name or "graph"
+    light.graph.node.extend(graph.node)
+    light.graph.input.extend(graph.input)
+    light.graph.output.extend(graph.output)
+    for tensor in graph.initializer:
+        if _elements(tensor) <= SMALL:
+            light.graph.initializer.append(tensor)
+        else:
+            light.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
+    data_prop = not any(n.op_type in GROWING for n in graph.node)
+    try:
+        inferred = shape_inference.infer_shapes(light, data_prop=data_prop).graph
+        if _missing(inferred):
+            shape_inference.infer_shapes(light, strict_mode=True, data_prop=data_prop)
+    except (shape_inference.InferenceError, RuntimeError, TypeError, ValueError) as error:
+        raise AtcError("E19999", reason="InferShapeAndType failed.", more=(" ".join(str(error).split())[:600],)) from error
+    del graph.value_info[:]
+    weights = {t.name for t in graph.initializer}
+    graph.value_info.extend(v for v in inferred.value_info if v.name not in weights)
+    for output, found in zip(graph.output, inferred.output, strict=True):
+        output.CopyFrom(found)
+
+
+def _elements(tensor: Any) -> int:
+    count = 1
+    for dim in tensor.dims:
+        count *= dim
+    return count
+
+
+def _missing(graph: Any) -> bool:
+    """True when some node's result has no type: inference gave up there, and the strict mode says why."""
+    typed = {v.name for v in (*graph.value_info, *graph.output, *graph.input) if v.type.WhichOneof("value")}
+    return any(o and o not in typed for n in graph.node for o in n.output if not n.domain)

@@ -1,0 +1,42 @@
+"""ONNX element types by the names used here, and the types of a graph's values as operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from npu.ops.node import Node, Operand
+
+# TensorProto.DataType -> name (the names are those of npu.om.DTYPES; the rest can only occur inside a model)
+NAMES = {
+    1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 8: "string", 9: "bool", 10: "float16",
+    11: "float64", 12: "uint32", 13: "uint64", 14: "complex64", 15: "complex128", 16: "bfloat16", 17: "float8", 18: "float8",
+    19: "float8", 20: "float8", 21: "uint4", 22: "int4", 23: "float4", 24: "float8", 25: "uint2", 26: "int2",
+}
+# AttributeProto.AttributeType -> field: the kinds an operator's Work can depend on
+FIELDS = {1: "f", 2: "i", 3: "s", 6: "floats", 7: "ints"}
+
+
+def operand(value: Any) -> Operand:
+    """A ValueInfoProto as an operand; open dims are -1, the dtype is "" when it is no tensor."""
+    tensor = value.type.tensor_type
+    dims = tuple(int(d.dim_value) if d.HasField("dim_value") else -1 for d in tensor.shape.dim)
+    return Operand(value.name, NAMES.get(tensor.elem_type, "") if value.type.HasField("tensor_type") else "", dims)
+
+
+def operands(graph: Any) -> dict[str, Operand]:
+    """Every value of a GraphProto whose type is known: inputs, initializers, value_info, outputs."""
+    found = {v.name: operand(v) for v in (*graph.value_info, *graph.output, *graph.input)}
+    for tensor in graph.initializer:
+        found[tensor.name] = Operand(tensor.name, NAMES.get(tensor.data_type, ""), tuple(tensor.dims), constant=True)
+    return found
+
+
+def node_of(proto: Any, types: Mapping[str, Operand]) -> Node:
+    """A NodeProto with its operands. A value of unknown type counts as a float32 scalar."""
+    def known(name: str) -> Operand:
+        return types.get(name) or Operand(name, "float32", ())
+
+    attributes = {a.name: getattr(a, FIELDS[a.type]) for a in proto.attribute if a.type in FIELDS}
+    return Node(proto.name, proto.op_type, tuple(known(i) if i else None for i in proto.input),
+                tuple(known(o) for o in proto.output if o), attributes, proto.domain)

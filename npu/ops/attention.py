@@ -1,0 +1,29 @@
+"""Attention written as one ONNX operator."""
+
+from __future__ import annotations
+
+from npu.cost.work import Work
+from npu.ops.kernel import aicpu, compute_type, read_bytes, write_bytes
+from npu.ops.node import Lower, Lowered, Node
+
+NAMES = {"Attention": "PromptFlashAttention", "LinearAttention": "LinearAttention"}
+
+
+def attention(node: Node) -> Lowered:
+    """[B, heads, S, D] or [B, S, heads * D] with the number of heads as attribute."""
+    query, key = node.inputs[0], node.inputs[1] if len(node.inputs) > 1 else None
+    name = NAMES[node.op_type]
+    if query is None or key is None or len(query.dims) not in (3, 4):
+        return aicpu(node, name)
+    if len(query.dims) == 4:
+        batch, heads, length, width = query.dims
+        past = key.dims[2]
+    else:
+        batch, length = query.dims[:2]
+        heads, past = max(node.number("q_num_heads", 1), 1), key.dims[1]
+        width = query.dims[2] // heads
+    dims = tuple(max(d, 1) for d in (batch, heads, length, past, width))
+    return Lowered(name, Work("attention", name, compute_type(node), dims, read_bytes(node), write_bytes(node)))
+
+
+OPS: dict[str, Lower] = dict.fromkeys(NAMES, attention)

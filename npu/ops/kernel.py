@@ -1,0 +1,78 @@
+"""The common kernels: one constructor per form of Work. Traffic is every operand once."""
+
+from __future__ import annotations
+
+from npu.cost.work import Work
+from npu.ops.node import Lowered, Node
+
+# Element types no vector instruction takes: such a kernel runs on the AI CPU.
+AICPU_TYPES = {"float64", "string", "complex64", "complex128", "uint64", "uint32", "uint16", ""}
+AICPU_ARITHMETIC = AICPU_TYPES | {"int64"}
+
+
+def compute_type(node: Node) -> str:
+    """The element type a node computes in: that of its first input, else of its first output."""
+    first = node.inputs[0] if node.inputs else None
+    return first.dtype if first is not None else node.outputs[0].dtype if node.outputs else ""
+
+
+def read_bytes(node: Node) -> int:
+    return sum(i.bytes for i in node.given)
+
+
+def write_bytes(node: Node) -> int:
+    return sum(o.bytes for o in node.outputs)
+
+
+def _work(node: Node, form: str, op: str, dims: tuple[int, ...]) -> Work:
+    dtype = compute_type(node)
+    return Work(form, op, dtype, dims, read_bytes(node), write_bytes(node))
+
+
+def biggest(node: Node) -> int:
+    """Elements of the largest operand: what a vector kernel has to walk over."""
+    return max((o.elements for o in (*node.given, *node.outputs)), default=1)
+
+
+def vector(node: Node, op: str, arithmetic: bool = True) -> Lowered:
+    """Element by element. arithmetic=False for type changes and selections, which vector cores do with 64-bit integers too."""
+    if compute_type(node) in (AICPU_ARITHMETIC if arithmetic else AICPU_TYPES):
+        return aicpu(node, op)
+    return Lowered(op, _work(node, "vector", op, (biggest(node), 1)))
+
+
+def row(node: Node, op: str, rows: int, scratch: int = 0) -> Lowered:
+    """Along an axis: softmax, norms, reductions. rows is how many independent ones there are."""
+    if compute_type(node) in AICPU_ARITHMETIC:
+        return aicpu(node, op)
+    return Lowered(op, _work(node, "row", op, (biggest(node), max(rows, 1))), scratch)
+
+
+def layout(node: Node, op: str, rows: int = 1) -> Lowered:
+    """Moves elements without changing them. What counts is the part that moves: the output."""
+    if compute_type(node) in AICPU_TYPES:
+        return aicpu(node, op)
+    moved = sum(o.elements for o in node.outputs)
+    size = node.outputs[0].element_bytes if node.outputs else 4.0
+    work = Work("layout", op, compute_type(node), (moved, max(rows, 1)), int(moved * size), write_bytes(node))
+    return Lowered(op, work)
+
+
+def fill(node: Node, op: str) -> Lowered:
+    """Writes without reading data."""
+    dtype = node.outputs[0].dtype if node.outputs else ""
+    if dtype in AICPU_TYPES:
+        return aicpu(node, op)
+    return Lowered(op, Work("fill", op, dtype, (sum(o.elements for o in node.outputs), 1), 0, write_bytes(node)))
+
+
+def aicpu(node: Node, op: str) -> Lowered:
+    """On the AI CPU: 64-bit arithmetic, texts, sequences, results whose size depends on the data."""
+    return Lowered(op, _work(node, "aicpu", op, (biggest(node), 1)))
+
+
+def matmul(node: Node, op: str, batch: int, m: int, n: int, k: int) -> Lowered:
+    dtype = compute_type(node)
+    if dtype in AICPU_ARITHMETIC or dtype == "int32":
+        return aicpu(node, op)
+    return Lowered(op, _work(node, "matmul", op, (batch, m, n, k)))

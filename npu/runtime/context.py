@@ -1,0 +1,80 @@
+"""Devices and contexts: a thread works on the device of its current context."""
+
+from __future__ import annotations
+
+from npu.driver.door import Handle
+from npu.errors import NpuError
+from npu.runtime.process import Process
+from npu.runtime.stream import Stream
+from npu.runtime.thread import HostThread
+
+
+class Context:
+    """device: logical id as the script counts; streams by handle. The default stream is made with the context."""
+
+    def __init__(self, process: Process, device: int, handle: Handle, primary: bool) -> None:
+        self.device, self.primary, self.alive = device, primary, True
+        self.dev = handle
+        self.streams: dict[int, Stream] = {}
+        self.handle = process.register(self)
+        self.default = Stream(process, self, default=True)
+
+
+def contexts(process: Process, device: int | None = None) -> list[Context]:
+    """Live contexts, of one device or of all."""
+    found = [o for o in process.objects.values() if isinstance(o, Context) and o.alive]
+    return [c for c in found if device is None or c.device == device]
+
+
+def primary(process: Process, device: int) -> Context | None:
+    return next((c for c in contexts(process, device) if c.primary), None)
+
+
+def set_device(process: Process, thread: HostThread, device: int) -> bool:
+    """Make a device current with its primary context; True when this call opened the device."""
+    handle, opened = process.open(device)
+    context = primary(process, device) or Context(process, device, handle, primary=True)
+    thread.context = context
+    thread.device = device
+    return opened
+
+
+def reset_device(process: Process, thread: HostThread, device: int) -> None:
+    """Close a device for this process: its contexts, streams and memory go."""
+    process.physical(device)
+    mine = contexts(process, device)
+    if not mine:
+        raise NpuError("invalid_device", device=device, reason="the device was not opened by this process")
+    thread.device = device
+    for context in mine:
+        destroy(process, context)
+    for other in process.threads:
+        if other.context is not None and not other.context.alive:
+            other.context = None
+    physical = process.physical(device)
+    process.devices.pop(physical).close()
+
+
+def create(process: Process, thread: HostThread, device: int) -> int:
+    """A further context on a device; it becomes the thread's current one."""
+    handle, _ = process.open(device)
+    context = Context(process, device, handle, primary=False)
+    thread.context = context
+    thread.device = device
+    return context.handle
+
+
+def destroy(process: Process, context: Context) -> None:
+    """End a context and its streams."""
+    for stream in list(context.streams.values()):
+        stream.close(process)
+    context.default.close(process)
+    context.alive = False
+    process.objects.pop(context.handle, None)
+
+
+def current(thread: HostThread) -> Context:
+    """The thread's context; NpuError no_context."""
+    if thread.context is None or not thread.context.alive:
+        raise NpuError("no_context")
+    return thread.context

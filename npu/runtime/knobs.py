@@ -1,0 +1,37 @@
+"""Environment knobs of the simulator, read once per process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+CLOCKS = ("hybrid", "model", "realtime")
+
+
+@dataclass(frozen=True, slots=True)
+class Knobs:
+    """clock: NPU_CLOCK; compute: NPU_COMPUTE (off skips arithmetic); patch_time: NPU_PATCH_TIME;
+    visible: ASCEND_RT_VISIBLE_DEVICES as written, None when unset; epoch: NPU_EPOCH, unix ns of time zero shared by a job."""
+
+    clock: str = "hybrid"
+    compute: bool = True
+    patch_time: bool = True
+    visible: str | None = None
+    epoch: int | None = None
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str] | None = None) -> Knobs:
+        """From the environment. ValueError names a clock that does not exist."""
+        env = os.environ if environ is None else environ
+        clock = env.get("NPU_CLOCK", "hybrid") or "hybrid"
+        if clock not in CLOCKS:
+            raise ValueError(f"NPU_CLOCK={clock}: choose one of {', '.join(CLOCKS)}")
+        epoch = env.get("NPU_EPOCH", "")
+        return cls(
+            clock,
+            env.get("NPU_COMPUTE", "").lower() not in ("off", "0"),
+            env.get("NPU_PATCH_TIME", "1") != "0",
+            env.get("ASCEND_RT_VISIBLE_DEVICES"),
+            int(epoch) if epoch.isdigit() else None,
+        )

@@ -1,0 +1,97 @@
+"""What the runtime tells a sink: writers for the tables, texts by id, ordinals in place of handles."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+from npu.cost import Cost
+from npu.events import TABLES, NullSink, Sink
+from npu.om import Kernel
+
+Writer = Callable[..., None]
+_UNITS = tuple(
+    c.name for c in TABLES["kernel"] if c.code == "d" and c.name not in ("duration", "read_bytes", "write_bytes", "flops")
+)
+
+
+class Recording:
+    """The writers of one process; `on` is False when nobody listens, and then nothing is interned or written."""
+
+    def __init__(self, sink: Sink | None) -> None:
+        self.on = sink is not None
+        self.sink: Sink = sink if sink is not None else NullSink()
+        self.api: Writer = self.sink.writer("api")
+        self.task: Writer | None = self.sink.writer("task") if self.on else None
+        self.memory: Writer = self.sink.writer("memory")
+        self._kernel: Writer = self.sink.writer("kernel")
+        self._kernels: dict[tuple[object, ...], int] = {}
+        self._texts: dict[str, int] = {}
+        self._sites: dict[tuple[object, int], int] = {}
+        self._correlation = 0
+
+    def text(self, text: str) -> int:
+        """The id of a text, -1 for the empty one."""
+        if not text or not self.on:
+            return -1
+        found = self._texts.get(text)
+        if found is None:
+            found = self._texts[text] = self.sink.text(text)
+        return found
+
+    def site(self, frame: FrameType | None) -> int:
+        """The id of the call site "file:line" of a frame."""
+        if frame is None or not self.on:
+            return -1
+        key = (frame.f_code, frame.f_lineno)
+        found = self._sites.get(key)
+        if found is None:
+            found = self._sites[key] = self.text(f"{frame.f_code.co_filename}:{frame.f_lineno}")
+        return found
+
+    def correlation(self) -> int:
+        """A new id that ties a call to the tasks it launches."""
+        self._correlation += 1
+        return self._correlation
+
+    def kernel(self, kernel: Kernel, cost: Cost, model_name: str = "", op_state: str = "static") -> int:
+        """The row of a compiled kernel in the kernel table, written when it is new; -1 when nobody listens."""
+        if not self.on:
+            return -1
+        key = (kernel, cost, model_name, op_state)
+        found = self._kernels.get(key)
+        if found is None:
+            t = self.text
+            texts = (
+                kernel.name,
+                kernel.op_type,
+                cost.task_type,
+                op_state,
+                "NO",
+                kernel.in_shapes,
+                kernel.in_dtypes,
+                kernel.in_formats,
+                kernel.out_shapes,
+                kernel.out_dtypes,
+                kernel.out_formats,
+                kernel.origin,
+                model_name,
+            )
+            self._kernel(
+                *map(t, texts),
+                cost.block_dim,
+                cost.mix_block_dim,
+                float(cost.duration),
+                float(kernel.work.read_bytes),
+                float(kernel.work.write_bytes),
+                cost.flops,
+                *(getattr(cost, n) for n in _UNITS),
+            )
+            found = self._kernels[key] = len(self._kernels)
+        return found
+
+
+def caller(depth: int) -> FrameType | None:
+    """The frame `depth` levels above the function that asks."""
+    return sys._getframe(depth + 1)

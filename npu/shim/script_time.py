@@ -1,0 +1,88 @@
+"""The script's own clock: time.time, perf_counter, monotonic (and _ns), datetime.now and time.sleep answer on the simulated
+timeline. Modules that time locks and queues are imported first and keep the real clock, so their time-outs stay real."""
+
+from __future__ import annotations
+
+# These bind the clock functions at import, so they must see the real ones.
+import asyncio.base_events  # noqa: F401
+import concurrent.futures  # noqa: F401
+import datetime
+import queue  # noqa: F401
+import selectors  # noqa: F401
+import subprocess  # noqa: F401
+import threading  # noqa: F401
+import time
+from collections.abc import Callable
+from typing import Any
+
+from npu.runtime.process import current, started
+
+_real = {
+    name: getattr(time, name)
+    for name in ("time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "sleep")
+}
+_zero_unix = _real["time_ns"]()
+_zero_monotonic = _real["monotonic_ns"]()
+
+
+def _now() -> int:
+    """ns of the simulated timeline for the calling thread. Before the stack is used, real time since the start."""
+    process = started()
+    if process is None:
+        import os
+
+        return 0 if os.environ.get("NPU_CLOCK") == "model" else int(_real["monotonic_ns"]()) - _zero_monotonic
+    return process.thread().clock.peek()
+
+
+def _offset() -> int:
+    """Unix ns of time zero."""
+    process = started()
+    return process.knobs.epoch if process is not None and process.knobs.epoch is not None else _zero_unix
+
+
+def _sleep(seconds: float) -> None:
+    """Simulated time passes; ValueError for a negative length, as the real one."""
+    if seconds < 0:
+        raise ValueError("sleep length must be non-negative")
+    current().thread().clock.sleep(int(seconds * 1e9))
+
+
+class _Meta(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, _Datetime)
+
+
+_Datetime = datetime.datetime
+
+
+class datetime_on_timeline(_Datetime, metaclass=_Meta):
+    """datetime.datetime whose now, today and utcnow look at the simulated timeline."""
+
+    @classmethod
+    def now(cls, tz: datetime.tzinfo | None = None) -> Any:
+        return _Datetime.fromtimestamp((_offset() + _now()) / 1e9, tz)
+
+    @classmethod
+    def today(cls) -> Any:
+        return cls.now()
+
+    @classmethod
+    def utcnow(cls) -> Any:
+        return _Datetime.fromtimestamp((_offset() + _now()) / 1e9, datetime.UTC).replace(tzinfo=None)
+
+
+def install() -> None:
+    """Replace the clock functions of the script; NPU_PATCH_TIME=0 leaves them alone (asked by the launcher's sitecustomize)."""
+    replaced: dict[str, Callable[..., Any]] = {
+        "time": lambda: (_offset() + _now()) / 1e9,
+        "time_ns": lambda: _offset() + _now(),
+        "perf_counter": lambda: _now() / 1e9,
+        "perf_counter_ns": _now,
+        "monotonic": lambda: (_zero_monotonic + _now()) / 1e9,
+        "monotonic_ns": lambda: _zero_monotonic + _now(),
+        "sleep": _sleep,
+    }
+    for name, function in replaced.items():
+        setattr(time, name, function)
+    datetime.datetime = datetime_on_timeline  # type: ignore[misc]

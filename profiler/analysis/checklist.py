@@ -1,0 +1,72 @@
+"""The five lines a report begins with, in the articles' order: each layer is fine, has findings, or was not measured and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from profiler.analysis.context import Context
+from profiler.findings import LAYERS, Checked, Finding
+
+
+def _known(values: object) -> bool:
+    return isinstance(values, np.ndarray) and len(values) > 0 and bool((values >= 0).any())
+
+
+def _graph(context: Context) -> tuple[str, str]:
+    return ("", "") if _known(context.trace.task.get("op_type")) else ("no-kernels", "task-time")
+
+
+def _host(context: Context) -> tuple[str, str]:
+    return ("", "") if context.trace.api else ("no-calls", "ascendcl")
+
+
+def _copy(context: Context) -> tuple[str, str]:
+    trace = context.trace
+    seen = trace.tasks_of("copy", "memset").any() or _known(trace.api.get("direction"))
+    return ("", "") if seen or (trace.api and trace.task) else ("no-copies", "task-time")
+
+
+def _operator(context: Context) -> tuple[str, str]:
+    task = context.trace.task
+    counters = [n for n in task if n.endswith("_ratio") or n.endswith("_rate")]
+    return ("", "") if any(np.nan_to_num(task[n]).any() for n in counters) else ("no-counters", "aic-metrics")
+
+
+def _communication(context: Context) -> tuple[str, str]:
+    if context.trace.comm:
+        return "", ""
+    world = context.trace.meta.get("world_size", 1)
+    return ("no-collectives", "hccl") if isinstance(world, int) and world > 1 else ("one-rank", "every-rank")
+
+
+NEEDS: dict[str, Callable[[Context], tuple[str, str]]] = {
+    "graph": _graph, "host": _host, "copy": _copy, "operator": _operator, "communication": _communication,
+}
+
+
+def checklist(context: Context, findings: Sequence[Finding], judged: Sequence[str]) -> tuple[Checked, ...]:
+    """One line per layer. `judged`: layers at least one rule looks at. Reasons and switches are keys of the texts; a layer's
+    time is the gain of its findings replayed together."""
+    lines = []
+    for layer in LAYERS:
+        mine = [f for f in findings if f.layer == layer and not f.cause]
+        why, switch = NEEDS[layer](context)
+        if mine:
+            lines.append(Checked(layer, "findings", len(mine), layer_gain(context, mine)))
+        elif why:
+            lines.append(Checked(layer, "not_measured", why=why, switch=switch))
+        elif layer not in judged:
+            lines.append(Checked(layer, "not_measured", why="no-rule", switch=""))
+        else:
+            lines.append(Checked(layer, "fine"))
+    return tuple(lines)
+
+
+def layer_gain(context: Context, findings: Sequence[Finding]) -> int:
+    """Gain of the findings of a layer, replayed together, ns."""
+    if len(findings) == 1:
+        gain = findings[0].gain
+        return gain.ns if gain is not None else 0
+    return max(0, context.gain([edit for f in findings for edit in f.edits]))

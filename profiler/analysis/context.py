@@ -1,0 +1,93 @@
+"""What all rules share, worked out once: launches, steps, window, graph, replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+
+from npu import soc
+from profiler.analysis import breakdown, critical_path, gaps, graph, medians, steps
+from profiler.analysis.edits import Edit
+from profiler.analysis.launches import join
+from profiler.analysis.replay import Draft, Replay
+from profiler.findings import Breakdown, ReplayQuality
+from profiler.trace import Array, Trace
+
+
+class Context:
+    """One trace under judgement. All times ns on its timeline."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.launches = join(trace)
+        self.steps = steps.find(trace, self.launches)
+        self.window = steps.window(trace, self.steps)
+        self.count = max(1, self.steps.steady)
+
+    @property
+    def length(self) -> int:
+        """Length of the judged window, at least 1 ns."""
+        return max(1, self.window[1] - self.window[0])
+
+    @cached_property
+    def chip(self) -> soc.Soc:
+        """The chip of the trace; the default one where the trace does not say or names an unknown one."""
+        try:
+            return soc.find(str(self.trace.meta.get("soc", soc.DEFAULT)))
+        except KeyError:
+            return soc.find(soc.DEFAULT)
+
+    @cached_property
+    def graph(self) -> graph.Graph:
+        return graph.build(self.trace, self.launches)
+
+    @cached_property
+    def replay(self) -> Replay:
+        return Replay(self.trace, self.launches, self.graph, self.window)
+
+    @cached_property
+    def breakdown(self) -> tuple[Breakdown, ...]:
+        return breakdown.breakdown(self.trace, self.steps, self.launches)
+
+    @cached_property
+    def idle(self) -> dict[int, gaps.Gaps]:
+        """Idle intervals by device."""
+        return {d: gaps.idle(self.trace, self.launches, d, self.window) for d in breakdown.devices(self.trace)}
+
+    @cached_property
+    def quality(self) -> ReplayQuality:
+        """The window measured, replayed with class medians, and the explained share of the critical path."""
+        if not len(self.replay.goals):
+            return ReplayQuality(self.length, self.length, 1.0)
+        draft = Draft(self.trace, self.launches, self.graph)
+        medians.to_medians(draft)
+        modelled = draft.sweep()[self.replay.goals]
+        path = critical_path.on_path(self.graph, self.replay.goals)
+        unexplained = critical_path.unexplained(self.graph, path, self.window)
+        return ReplayQuality(self.length, max(0, int(modelled.max()) - self.window[0]), max(0.0, 1 - unexplained / self.length))
+
+    def gain(self, edits: Iterable[Edit]) -> int:
+        """Recoverable time of the window, ns."""
+        return self.replay.gain(edits)
+
+    def calls_in_window(self, mask: Array) -> Array:
+        """Rows of an api mask that start inside the window, by thread and start."""
+        api = self.trace.api
+        rows = np.flatnonzero(mask & (api["start"] >= self.window[0]) & (api["start"] < self.window[1])) if api else np.zeros(0, np.int64)
+        return rows[np.lexsort((api["start"][rows], api["thread"][rows]))] if len(rows) else rows
+
+    def tasks_in_window(self, mask: Array) -> Array:
+        """Rows of a task mask that were launched inside the window."""
+        time = self.launches.time
+        return np.flatnonzero(mask & (time >= self.window[0]) & (time < self.window[1]))
+
+    def sites(self, rows: Array, most: int = 3) -> tuple[str, ...]:
+        """Call sites of api rows, the most frequent first."""
+        column = self.trace.api.get("site")
+        if column is None or not len(rows):
+            return ()
+        found, counts = np.unique(column[rows], return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        return tuple(self.trace.strings[int(s)] for s in found[order] if s >= 0)[:most]

@@ -1,0 +1,180 @@
+"""The edges between chains, one function a kind: launch, event, wait of a call for the device, engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from npu import soc
+from npu.cost import call_ns
+from profiler.analysis.calls import SYNC_EVENT, blocking, column
+from profiler.analysis.chains import Chains
+from profiler.analysis.launches import Launches
+from profiler.trace import Array, Trace
+
+BRIEF_WAIT = 1_000  # ns; an inferred event wait shorter than this constrains nothing (spec of the analyzer, section 4)
+NONE = np.zeros(0, np.int64)
+
+
+@dataclass
+class Edges:
+    source: Array
+    target: Array
+    weight: Array
+    owner: Array
+    kind: Array
+
+    @classmethod
+    def joined(cls, *groups: tuple[int, tuple[Array, Array, Array, Array]]) -> Edges:
+        """Groups of (kind, (sources, targets, weights, owners)) as one table."""
+        kind = np.concatenate([np.full(len(g[0]), k, np.int8) for k, g in groups])
+        columns = (np.concatenate([g[i] for _, g in groups]).astype(np.int64) for i in range(4))
+        return cls(*columns, kind)
+
+    def take(self, index: Array) -> Edges:
+        return Edges(*(getattr(self, n)[index] for n in ("source", "target", "weight", "owner", "kind")))
+
+
+Group = tuple[Array, Array, Array, Array]
+
+
+def launched(trace: Trace, launches: Launches, chains: Chains) -> Group:
+    """Start of a call -> the first task it put on each stream; the weight is the shortest lead of calls of that name, and
+    for a call that does not wait at most its own length: what is longer was queueing."""
+    tasks = np.flatnonzero(launches.row >= 0)
+    if not len(tasks):
+        return NONE, NONE, NONE, NONE
+    tasks = tasks[np.lexsort((trace.task["start"][tasks], trace.task["stream"][tasks], launches.row[tasks]))]
+    row, stream = launches.row[tasks], trace.task["stream"][tasks]
+    heads = np.concatenate(([True], (row[1:] != row[:-1]) | (stream[1:] != stream[:-1])))
+    tasks, row = tasks[heads], row[heads]
+    lead = np.maximum(trace.task["start"][tasks] - trace.api["start"][row], 0)
+    names, group = np.unique(trace.api["name"][row], return_inverse=True)
+    shortest = np.full(len(names), np.iinfo(np.int64).max)
+    np.minimum.at(shortest, group, lead)
+    length = (trace.api["end"] - trace.api["start"])[row]
+    flag = column(trace, "api", "blocking")[row]
+    weight = np.where(flag == 0, np.minimum(shortest[group], length), shortest[group])
+    return chains.call_start[chains.outer[row]], chains.task[tasks], weight, row
+
+
+def recorded(trace: Trace, launches: Launches, chains: Chains, slop: int) -> Group:
+    """Event record -> event wait. By event id and launch order where recorded; else the record of another stream that ends
+    nearest before the wait's end."""
+    records, waits = np.flatnonzero(trace.tasks_of("record")), np.flatnonzero(trace.tasks_of("wait"))
+    if not len(records) or not len(waits):
+        return NONE, NONE, NONE, NONE
+    event = column(trace, "task", "event")
+    known = waits[event[waits] >= 0]
+    by_id = _last_before(event[records], launches.time[records], event[known], launches.time[known])
+    pairs = [(records[by_id[by_id >= 0]], known[by_id >= 0])]
+    open_ = waits[(event[waits] < 0) & (trace.task["end"][waits] - trace.task["start"][waits] >= BRIEF_WAIT)]
+    if len(open_):
+        records = records[np.argsort(trace.task["end"][records], kind="stable")]
+        at = np.searchsorted(trace.task["end"][records], trace.task["end"][open_] + slop, side="right") - 1
+        for _ in range(2):  # one step back past a record of the wait's own stream
+            own = (at >= 0) & (trace.task["stream"][records[np.maximum(at, 0)]] == trace.task["stream"][open_])
+            at = np.where(own, at - 1, at)
+        source = records[np.maximum(at, 0)]
+        good = (at >= 0) & (trace.task["stream"][source] != trace.task["stream"][open_]) \
+            & (launches.time[source] <= launches.time[open_])
+        pairs.append((source[good], open_[good]))
+    source, target = (np.concatenate([p[i] for p in pairs]) for i in (0, 1))
+    return chains.task[source], chains.task[target], np.zeros(len(source), np.int64), np.full(len(source), -1)
+
+
+def _last_before(keys: Array, times: Array, wanted: Array, at: Array) -> Array:
+    """For each (wanted key, time): index of the latest entry with that key and a time not after it, -1 without one."""
+    order = np.lexsort((times, keys))
+    keys, times = keys[order].astype(np.int64), times[order]
+    scale = int(max(times.max(initial=0), at.max(initial=0))) + 2
+    found = np.searchsorted(keys * scale + times, wanted.astype(np.int64) * scale + at, side="right") - 1
+    hit = (found >= 0) & (keys[np.maximum(found, 0)] == wanted)
+    return np.where(hit, order[np.maximum(found, 0)], -1)
+
+
+def waited(trace: Trace, launches: Launches, chains: Chains, slop: int) -> Group:
+    """Task -> return of the call that waited for it: the last own task of a blocking call; the last task launched on the
+    stream (on every stream of the device) before a synchronise; the last record before a wait for an event."""
+    if not trace.api or not trace.task:
+        return NONE, NONE, NONE, NONE
+    rows = np.flatnonzero(blocking(trace) & ~chains.hidden)
+    own = launches.last[rows]
+    groups = [(own[own >= 0], rows[own >= 0])]
+    rest = rows[own < 0]
+    for_event = trace.api_named(*SYNC_EVENT)[rest]
+    event, records = column(trace, "api", "event")[rest[for_event]], np.flatnonzero(trace.tasks_of("record"))
+    found = _last_before(column(trace, "task", "event")[records], launches.time[records], event, trace.api["start"][rest[for_event]]) \
+        if len(records) else np.full(len(event), -1)
+    groups.append((records[found[found >= 0]] if len(records) else NONE, rest[for_event][found >= 0]))
+    groups.extend(_stream_waits(trace, launches, rest[~for_event], slop))
+    source, owner = (np.concatenate([g[i] for g in groups]) for i in (0, 1))
+    return chains.task[source], chains.call_end[owner], np.zeros(len(source), np.int64), owner
+
+
+def _stream_waits(trace: Trace, launches: Launches, rows: Array, slop: int) -> list[tuple[Array, Array]]:
+    """(tasks, rows) for calls that wait for one stream, or for all streams where none is known."""
+    groups = []
+    stream, device = column(trace, "api", "stream")[rows], column(trace, "api", "device")[rows]
+    everything = (stream < 0) | trace.api_named("aclrtSynchronizeDevice", "aclrtSynchronizeDeviceWithTimeout")[rows]
+    for key in np.unique(np.stack((trace.task["device"], trace.task["stream"]), axis=1), axis=0):
+        tasks = np.flatnonzero((trace.task["device"] == key[0]) & (trace.task["stream"] == key[1]))
+        tasks = tasks[np.argsort(trace.task["start"][tasks], kind="stable")]
+        mine = rows[(everything | (stream == key[1])) & ((device < 0) | (device == key[0]))]
+        launched_at = np.maximum.accumulate(launches.time[tasks])
+        at = np.searchsorted(launched_at, trace.api["start"][mine], side="left") - 1
+        fits = (at >= 0) & (trace.task["end"][tasks[np.maximum(at, 0)]] <= trace.api["end"][mine] + slop)
+        groups.append((tasks[at[fits]], mine[fits]))
+    return groups
+
+
+def own_cost(trace: Trace, rows: Array) -> Array:
+    """What a waiting call costs without waiting, ns: the shortest of its name, at most the modelled cost of that call."""
+    names, group = np.unique(trace.api["name"][rows], return_inverse=True)
+    cost = np.full(len(names), np.iinfo(np.int64).max)
+    np.minimum.at(cost, group, (trace.api["end"] - trace.api["start"])[rows])
+    for i, name in enumerate(names):
+        cost[i] = min(int(cost[i]), call_ns(trace.strings[int(name)]))
+    return cost[group]
+
+
+def engine(trace: Trace, chains: Chains) -> Group:
+    """Tasks of different streams that need the same engine and ran one after the other keep their order: copies of one
+    direction, and kernels whose cores together exceed the chip's."""
+    if not trace.task:
+        return NONE, NONE, NONE, NONE
+    groups = []
+    copies = np.flatnonzero(trace.tasks_of("copy", "memset"))
+    groups.append(_neighbours(trace, copies, column(trace, "task", "direction")[copies]))
+    kernels = np.flatnonzero(trace.tasks_of("kernel"))
+    before, after = _neighbours(trace, kernels, _core_kind(trace)[kernels])
+    blocks = column(trace, "task", "block_dim")
+    groups.append(tuple(side[blocks[before] + blocks[after] > _cores(trace)[before]] for side in (before, after)))  # type: ignore[arg-type]
+    source, target = (np.concatenate([g[i] for g in groups]) for i in (0, 1))
+    return chains.task[source], chains.task[target], np.zeros(len(source), np.int64), np.full(len(source), -1)
+
+
+def _neighbours(trace: Trace, rows: Array, engines: Array) -> tuple[Array, Array]:
+    """Pairs of consecutive rows by start on one (device, engine) that lie on different streams and do not overlap."""
+    device, stream, start = (trace.task[n][rows] for n in ("device", "stream", "start"))
+    order = np.lexsort((trace.task["end"][rows], start, engines, device))
+    a, b = order[:-1], order[1:]
+    good = (device[a] == device[b]) & (engines[a] == engines[b]) & (stream[a] != stream[b]) & (trace.task["end"][rows[a]] <= start[b])
+    return rows[a[good]], rows[b[good]]
+
+
+def _core_kind(trace: Trace) -> Array:
+    """1 for kernels that run on vector cores, 0 for all others (cube or mixed)."""
+    vector = trace.strings.matching(lambda text: text in ("AI_VECTOR_CORE", "MIX_AIV"))
+    return np.isin(column(trace, "task", "task_type"), vector).astype(np.int64)
+
+
+def _cores(trace: Trace) -> Array:
+    name = trace.meta.get("soc", soc.DEFAULT)
+    try:
+        chip = soc.find(str(name))
+    except KeyError:
+        chip = soc.find(soc.DEFAULT)
+    return np.where(_core_kind(trace) == 1, chip.vector_cores, chip.aic)
+

@@ -1,0 +1,132 @@
+"""The dependency graph of a trace: what had to happen before what (spec of the analyzer, section 4).
+
+Nodes are moments: the end of each task, and the start and the end of each call. They are numbered chain by chain, a thread or
+a stream being a chain in time order, so that "the one before" is node - 1 and most of a replay is a running sum. A node's time is
+
+    time = max(floor, time[node - 1] + link, time[source] + weight of every edge into it) + after
+
+where `after` is its duration and the residual r >= 0 that no edge explains. A task constrains by its end; its inputs
+constrain its start. Weights are clamped so that the measured times fit every edge: a replay without edits is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from profiler.analysis.calls import blocking
+from profiler.analysis.chains import Chains, lay_out
+from profiler.analysis.edges import Edges, engine, launched, own_cost, recorded, waited
+from profiler.analysis.launches import Launches
+from profiler.trace import Array, Trace
+
+NEVER = -(1 << 62)
+CLOCK_SLOP = 25_000  # ns; flow heads up to 23.6 us before their tails seen in real files
+GAP_FLOOR = 2_000  # ns; queued AIV 0.4-1.3 us, AIC 1.0-2.3 us (measured kernel_details)
+QUEUED = 100_000  # ns; launched this long before its predecessor ended: the gap between them is the device's own (view V5)
+PAIRS_MIN = 20  # fewer such pairs tell no floor
+LAUNCH, EVENT, WAIT, ENGINE = range(4)
+
+
+@dataclass
+class Graph:
+    """time: measured, ns. start: of tasks, else equal to time. linked: the chain edge node-1 -> node holds, with weight link.
+    source, target, weight, kind, owner (api row that waits or launches): the edges across chains, by rank of their target.
+    rank: a topological order. dropped: edges the measured times contradict by more than the clock's slop."""
+
+    chains: Chains
+    time: Array
+    start: Array
+    linked: Array
+    link: Array
+    floor: Array
+    after: Array
+    residual: Array
+    source: Array
+    target: Array
+    weight: Array
+    kind: Array
+    owner: Array
+    rank: Array
+    by_rank: Array
+    gap_floor: int
+    dropped: int
+
+
+def build(trace: Trace, launches: Launches) -> Graph:
+    """The graph of one trace. Linear in rows but for sorting."""
+    chains = lay_out(trace, blocking(trace))
+    time, start = chains.time, chains.start
+    ends = chains.call_end
+    edges = Edges.joined(
+        (LAUNCH, launched(trace, launches, chains)),
+        (EVENT, recorded(trace, launches, chains, CLOCK_SLOP)),
+        (WAIT, waited(trace, launches, chains, CLOCK_SLOP)),
+        (ENGINE, engine(trace, chains)),
+    )
+    constrained = start.copy()
+    matched = np.unique(edges.target[edges.kind == EVENT])
+    constrained[matched] = time[matched]  # a wait task is over when its record is: it has no length of its own
+    room = constrained[edges.target] - time[edges.source]
+    fits = (room >= -CLOCK_SLOP) & (time[edges.source] <= time[edges.target])
+    dropped = int((~fits).sum())
+    edges = edges.take(fits)
+    weight = np.minimum(edges.weight, room[fits])
+
+    linked = np.zeros(len(time), bool)
+    linked[1:] = (chains.chain[1:] == chains.chain[:-1]) & (time[1:] >= time[:-1])
+    before = np.concatenate(([0], time[:-1]))
+    gap = constrained - before
+    floor_gap = _gap_floor(trace, launches, chains, gap, linked)
+    link = np.where(chains.is_task, np.minimum(gap, floor_gap), gap)
+    rows = np.flatnonzero(blocking(trace)) if trace.api else np.zeros(0, np.int64)
+    link[ends[rows]] = np.minimum(gap[ends[rows]], own_cost(trace, rows))
+    link[~linked] = 0
+
+    base = np.where(linked, before + link, NEVER)
+    np.maximum.at(base, edges.target, time[edges.source] + weight)
+    rooted = base == NEVER
+    base = np.where(rooted, constrained, base)
+    rank, by_rank = _order(time, chains.position, linked, edges)
+    sound = rank[edges.source] < rank[edges.target]
+    dropped += int((~sound).sum())
+    edges, weight = edges.take(sound), weight[sound]
+    order = np.argsort(rank[edges.target], kind="stable")
+    edges, weight = edges.take(order), weight[order]
+    return Graph(chains, time, start, linked, link, np.where(rooted, constrained, NEVER), time - base, constrained - base,
+                 edges.source, edges.target, weight, edges.kind, edges.owner, rank, by_rank, floor_gap, dropped)
+
+
+def _gap_floor(trace: Trace, launches: Launches, chains: Chains, gap: Array, linked: Array) -> int:
+    """f of view V5: 10th percentile of the gap before a kernel that was queued while its predecessor still ran, ns."""
+    if not trace.task:
+        return 0
+    kernels = np.flatnonzero(trace.tasks_of("kernel", "aicpu"))
+    nodes = chains.task[kernels]
+    pairs = linked[nodes] & (gap[nodes] >= 0) & chains.kernel[np.maximum(nodes - 1, 0)]
+    queued = pairs & (launches.time[kernels] <= chains.time[nodes - 1] - QUEUED)
+    if queued.sum() >= PAIRS_MIN:
+        return int(np.percentile(gap[nodes[queued]], 10))
+    return int(min(gap[nodes[pairs]].min(), GAP_FLOOR)) if pairs.any() else 0
+
+
+def _order(time: Array, position: Array, linked: Array, edges: Edges) -> tuple[Array, Array]:
+    """A topological order: by measured time, ties by depth among the edges that take no time."""
+    ties = time[edges.source] == time[edges.target]
+    after = np.flatnonzero(linked[1:] & (time[1:] == time[:-1])) + 1
+    sources = np.concatenate((edges.source[ties], after - 1))
+    targets = np.concatenate((edges.target[ties], after))
+    depth = np.zeros(len(time), np.int64)
+    for _ in range(len(sources) + 1):
+        deeper = depth[sources] + 1 > depth[targets]
+        if not deeper.any():
+            break
+        np.maximum.at(depth, targets[deeper], depth[sources[deeper]] + 1)
+        if depth.max() > len(sources):  # a circle of simultaneous rows: keep the chains, their other edges go
+            depth = position
+            break
+    by_rank = np.lexsort((depth, time))
+    rank = np.empty(len(time), np.int64)
+    rank[by_rank] = np.arange(len(time))
+    return rank, by_rank

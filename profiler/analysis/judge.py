@@ -1,0 +1,91 @@
+"""How a finding is judged: gain by replay, severity by its share of the window, causes and their symptoms, order, joint gain.
+
+Thresholds: the analyzer's spec, section 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from profiler.analysis.context import Context
+from profiler.analysis.edits import Edit
+from profiler.findings import Evidence, Finding, Gain
+
+CRITICAL = 0.10  # of the window
+WARNING = 0.03
+NOTE = 0.005
+NOTE_NS = 50_000  # and at least this much per step; below either, silent
+REPEAT_MIN = 3  # occurrences before something counts as a habit
+
+# Findings that see one cost from two sides: the one with the larger gain is the cause, the other points to it.
+SAME_COST = (("blocking-copy", "copy-exposed"), ("small-copies", "copy-exposed"), ("small-copies", "blocking-copy"))
+
+
+class Name(NamedTuple):
+    """Which rule speaks: its id, its number in the catalogue, its layer."""
+
+    id: str
+    number: int
+    layer: str
+
+
+def judged(context: Context, name: Name, facts: Mapping[str, object], edits: Sequence[Edit], *, confidence: str,
+           evidence: tuple[Evidence, ...] = (), sites: tuple[str, ...] = (), method: str = "replay", at_most: bool = False) -> Finding:
+    """A finding whose gain is that of its edits, replayed alone."""
+    gain = max(0, context.gain(edits))
+    return Finding(name.id, name.number, name.layer, severity(gain, context.length, confidence), facts,
+                   Gain(gain, method, confidence, at_most), evidence, sites, edits=tuple(edits))
+
+
+def severity(ns: int, window: int, confidence: str) -> str:
+    """critical, warning or note by the share of the window; a finding of low confidence is at most a warning."""
+    if ns >= CRITICAL * window and confidence != "low":
+        return "critical"
+    return "warning" if ns >= WARNING * window else "note"
+
+
+def speaks(finding: Finding, context: Context) -> bool:
+    """False for findings below the note level, which only a full listing shows. One without gain speaks by its rule alone."""
+    if finding.gain is None:
+        return True
+    return finding.gain.ns >= NOTE * context.length and finding.gain.ns >= NOTE_NS * context.count
+
+
+def settled(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings by gain; of two that see the same cost the smaller one points to the larger and follows it without a gain."""
+    by_id = {f.id: f for f in findings}
+    for pair in SAME_COST:
+        if not all(p in by_id and not by_id[p].cause for p in pair):
+            continue
+        small, large = sorted((by_id[p] for p in pair), key=_gain)
+        by_id[small.id] = replace(small, cause=large.id, gain=None, edits=())
+    causes = sorted((f for f in by_id.values() if not f.cause), key=lambda f: (-_gain(f), f.number))
+    ordered = []
+    for finding in causes:
+        ordered.append(finding)
+        ordered.extend(sorted((f for f in by_id.values() if _root(f, by_id) == finding.id and f.cause), key=lambda f: f.number))
+    return ordered
+
+
+def _gain(finding: Finding) -> int:
+    return finding.gain.ns if finding.gain is not None else 0
+
+
+def _root(finding: Finding, by_id: Mapping[str, Finding]) -> str:
+    while finding.cause:
+        finding = by_id[finding.cause]
+    return finding.id
+
+
+def joint(context: Context, findings: Sequence[Finding]) -> Gain | None:
+    """The gain of all findings together, replayed once: never their sum. None when no finding has one."""
+    counted = [f for f in findings if f.gain is not None and f.edits]
+    if not counted:
+        return None
+    edits = [edit for finding in counted for edit in finding.edits]
+    gains = [f.gain for f in counted if f.gain is not None]
+    confidence = max((g.confidence for g in gains), key=("high", "medium", "low").index)
+    method = "replay" if all(g.method == "replay" for g in gains) else "model"
+    return Gain(max(0, context.gain(edits)), method, confidence, any(g.at_most for g in gains))

@@ -1,0 +1,155 @@
+"""Rule 10: kernels that a fusion pass would have made one follow each other on a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from npu import cost
+from npu.patterns import PATTERNS, Pattern
+from profiler.analysis.calls import column
+from profiler.analysis.context import Context
+from profiler.analysis.edits import fuse
+from profiler.analysis.judge import REPEAT_MIN, Name, judged
+from profiler.analysis.shapes import BYTES, conv_work, shapes
+from profiler.findings import Evidence, Finding
+from profiler.trace import Array
+
+NAME = Name("unfused-pattern", 10, "graph")
+EVIDENCE_MOST = 5
+
+
+def unfused_pattern(context: Context) -> Iterator[Finding]:
+    """Fires per pattern of npu.patterns whose kernels are adjacent on one stream of one launch, at least REPEAT_MIN times.
+
+    Silent where another kernel of the launch reads the intermediate result (when reads and writes were recorded).
+    Gain: the heads take over the tails' work, scaled by the model; the tails and their gaps fall away.
+    """
+    task = context.trace.task
+    if "op_type" not in task:
+        return
+    rows = context.tasks_in_window(context.trace.tasks_of("kernel"))
+    rows = rows[np.lexsort((task["start"][rows], task["stream"][rows], task["device"][rows]))]
+    if len(rows) < 2:
+        return
+    same = np.ones(len(rows) - 1, bool)
+    for name in ("device", "stream", "correlation"):
+        values = column(context.trace, "task", name)[rows]
+        same &= values[1:] == values[:-1]
+    if not (column(context.trace, "task", "correlation")[rows] >= 0).any():
+        same &= True
+    for pattern in PATTERNS:
+        heads, tails = _matches(context, rows, same, pattern)
+        if len(heads) < REPEAT_MIN:
+            continue
+        yield _finding(context, pattern, rows[heads], rows[tails])
+
+
+def _matches(context: Context, rows: Array, same: Array, pattern: Pattern) -> tuple[Array, Array]:
+    """Positions of heads and of all kernels that would fall away."""
+    trace = context.trace
+    kinds = [np.isin(trace.task["op_type"][rows], [i for i in map(trace.strings.find, step) if i >= 0]) for step in pattern.steps]
+    shortest = len(kinds) - pattern.optional_tail
+    alive = kinds[0].copy()
+    tails: list[Array] = []
+    heads = np.zeros(0, np.int64)
+    for depth in range(1, len(kinds)):
+        following = np.zeros(len(rows), bool)
+        following[:len(rows) - depth] = kinds[depth][depth:] & same[depth - 1:]
+        reached = np.flatnonzero(alive & following)
+        reached = reached[~_read_elsewhere(context, rows, reached + depth - 1, reached + depth)]
+        alive = np.zeros(len(rows), bool)
+        alive[reached] = True
+        if depth == shortest - 1:
+            heads = reached
+        tails.append(reached + depth)
+    # Only matches that reached the obligatory length count; what an optional step adds to them counts as well.
+    kept = [t[np.isin(t - depth, heads)] for depth, t in enumerate(tails, 1)]
+    return heads, np.sort(np.concatenate(kept))
+
+
+def _read_elsewhere(context: Context, rows: Array, at: Array, after: Array) -> Array:
+    """Mask: the buffer a kernel wrote is read by a kernel other than the one after it before it is written again."""
+    writes, reads = context.trace.task.get("writes"), context.trace.task.get("reads")
+    if writes is None or reads is None or not len(at):
+        return np.zeros(len(at), bool)
+    texts = context.trace.strings
+    correlation = column(context.trace, "task", "correlation")[rows]
+    verdict: dict[tuple[int, int, int], bool] = {}
+    result = np.zeros(len(at), bool)
+    for i, (head, tail) in enumerate(zip(at.tolist(), after.tolist(), strict=True)):
+        written = int(writes[rows[head]])
+        if written < 0:
+            continue
+        name = column(context.trace, "task", "name")[rows[head]]
+        key = (int(name), written, int(reads[rows[tail]]))
+        if key not in verdict:
+            buffers = set(texts[written].split(";"))
+            verdict[key] = False
+            end = tail + 1
+            while end < len(rows) and correlation[end] == correlation[head] and buffers:
+                if buffers & set(texts[int(reads[rows[end]])].split(";")):
+                    verdict[key] = True
+                    break
+                buffers -= set(texts[int(writes[rows[end]])].split(";"))
+                end += 1
+        result[i] = verdict[key]
+    return result
+
+
+def _finding(context: Context, pattern: Pattern, heads: Array, tails: Array) -> Finding:
+    task, strings = context.trace.task, context.trace.strings
+    ratios, modelled = _ratios(context, heads)
+    duration = task["end"] - task["start"]
+    longest = np.unique(task["op_type"][tails], return_counts=True)
+    chain = " + ".join([strings[int(task["op_type"][heads[0]])],
+                        *(strings[int(t)] for t in longest[0][np.argsort(-longest[1], kind="stable")])])
+    order = heads[np.argsort(-duration[heads], kind="stable")][:EVIDENCE_MOST]
+    names = column(context.trace, "task", "name")
+    evidence = tuple(Evidence(strings[int(names[r])], int(task["start"][r]), int(task["end"][r]), "task", (int(r),)) for r in order)
+    facts = {
+        "pass": pattern.name, "chain": chain, "count": len(heads), "kernels": len(tails), "per_step": round(len(heads) / context.count),
+        "tails_ns": int(duration[tails].sum()), "intermediate_bytes": _intermediate(context, tails),
+    }
+    launched = context.launches.row[heads]
+    return judged(context, NAME, facts, fuse(heads, tails, (duration[heads] * ratios).astype(np.int64)),
+                  confidence="high" if modelled else "medium", evidence=evidence, sites=context.sites(launched[launched >= 0]),
+                  method="model", at_most=not modelled)
+
+
+def _ratios(context: Context, heads: Array) -> tuple[Array, bool]:
+    """Per head: modelled duration with the tails' element work behind it over that without; and whether all could be modelled."""
+    task, text = context.trace.task, context.trace.strings
+    names = ("op_type", "in_shapes", "in_dtypes", "in_formats", "out_shapes", "out_formats")
+    if any(n not in task for n in names):
+        return np.ones(len(heads)), False
+    kinds, position = np.unique(np.stack([task[n][heads] for n in names], axis=1), axis=0, return_inverse=True)
+    ratios, complete = np.ones(len(kinds)), True
+    for i, ids in enumerate(kinds.tolist()):
+        work = conv_work(*(text[n] for n in ids))
+        if work is None:
+            complete = False
+            continue
+        n, ho, wo, co = work.dims[:4]
+        alone, fused = (cost.kernel(w, context.chip).duration for w in (work, _with_epilogue(work, 2 * n * ho * wo * co)))
+        ratios[i] = fused / alone
+    return ratios[position.ravel()], complete
+
+
+def _with_epilogue(work: cost.Work, elements: int) -> cost.Work:
+    return cost.Work(work.form, work.op, work.dtype, work.dims, work.read_bytes, work.write_bytes, work.epilogue + elements)
+
+
+def _intermediate(context: Context, tails: Array) -> int:
+    """Bytes written and read back that fusion saves: twice the first input of every tail."""
+    task, text = context.trace.task, context.trace.strings
+    if "in_shapes" not in task or "in_dtypes" not in task:
+        return 0
+    kinds, counts = np.unique(np.stack((task["in_shapes"][tails], task["in_dtypes"][tails]), axis=1), axis=0, return_counts=True)
+    total = 0
+    for (shape, dtype), count in zip(kinds.tolist(), counts.tolist(), strict=True):
+        first = shapes(text[shape])[0]
+        size = BYTES.get(text[dtype].split(";")[0], 0)
+        total += 2 * count * size * int(np.prod(first, dtype=np.int64)) if first else 0
+    return total

@@ -1,0 +1,46 @@
+// Search over the names and categories of events: marks every match, counts them, steps from one to the next in time.
+
+const found = { bars: new Int32Array(0), at: -1, text: "" };
+
+function findBars(text) {
+  const wanted = text.toLowerCase(), hit = new Uint8Array(data.names.length);
+  data.names.forEach((name, id) => { if (name.toLowerCase().includes(wanted)) hit[id] = 1; });
+  const bars = [];
+  for (const lane of data.lanes) {
+    if (lane.repeated) continue;
+    for (let i = lane.first; i < lane.last; i += 1) if (hit[data.name[i]] || hit[data.category[i]]) bars.push(i);
+  }
+  return Int32Array.from(bars).sort((a, b) => data.start[a] - data.start[b]);
+}
+
+function search(text) {
+  found.text = text;
+  found.bars = text.trim() ? findBars(text.trim()) : new Int32Array(0);
+  found.at = -1;
+  sayHits();
+  redraw();
+}
+
+function searchFor(text) {
+  byId("query").value = text;
+  search(text);
+}
+
+function sayHits() {
+  const { bars, at, text } = found;
+  byId("hits").textContent = !text.trim() ? "" : !bars.length ? "no match" : at < 0 ? plural(bars.length, "match").replace("matchs", "matches") : `${count(at + 1)} of ${count(bars.length)}`;
+  byId("before").disabled = byId("after").disabled = !bars.length;
+}
+
+// The next match in the direction; the first step begins at the left edge of the view.
+function stepMatch(direction) {
+  const { bars } = found;
+  if (!bars.length) return;
+  if (found.at < 0) {
+    let first = 0;
+    while (first < bars.length && data.start[bars[first]] < view.from) first += 1;
+    found.at = direction > 0 ? first % bars.length : (first - 1 + bars.length) % bars.length;
+  } else found.at = (found.at + direction + bars.length) % bars.length;
+  goTo(bars[found.at]);
+  sayHits();
+}

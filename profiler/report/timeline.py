@@ -1,0 +1,59 @@
+"""The timeline page and the report page: one self-contained HTML file each, from the same parts.
+
+The timeline page is the timeline with the findings beside it; the report page begins with the checklist, the findings, the
+breakdown and the charts and has the timeline below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from profiler.findings import Report
+from profiler.report.page import write_page
+from profiler.report.scene import scene
+from profiler.report.verdict import Texts, verdict
+from profiler.trace import Trace
+
+
+def write_timeline(trace: Trace, report: Report | None, out: Path, texts: Texts, title: str = "", *, charts: bool = True,
+                   path: Sequence[tuple[str, int]] = ()) -> Path:
+    """Write the timeline of a trace (and its parts) to `out` and give the path back.
+
+    report: findings to show beside it; None shows the events alone. texts gives (claim, advice) of a finding. title: as the
+    browser's tab says it; the trace's source by default. charts=False leaves plotly out and makes the page 2 MB smaller.
+    path: the critical path to mark, as (table, row) in its order.
+    """
+    return _write("timeline", trace, report, out, texts, title, charts, path)
+
+
+def write_report(trace: Trace, report: Report, out: Path, texts: Texts, title: str = "", *, charts: bool = True,
+                 path: Sequence[tuple[str, int]] = ()) -> Path:
+    """Write the whole report as a page: checklist, findings, breakdown, charts, and the timeline they point into."""
+    return _write("report", trace, report, out, texts, title, charts, path)
+
+
+def _write(form: str, trace: Trace, report: Report | None, out: Path, texts: Texts, title: str, charts: bool,
+           path: Sequence[tuple[str, int]]) -> Path:
+    facts, columns = scene(trace, None if report is None else report.window, path)
+    facts["form"] = form
+    facts["report"] = None if report is None else verdict(report, facts["base"], texts)
+    facts["about"] = _about(trace)
+    facts["missing"] = [list(m) for m in trace.missing]
+    figures = []
+    if charts:
+        from profiler.report.charts import charts as make
+
+        figures = make(trace, report)
+    return write_page(out, title or trace.source.name or "trace", facts, columns, figures)
+
+
+def _about(trace: Trace) -> list[str]:
+    """What the head of the page says of the trace: chip, toolkit, how many processes, simulated or measured, losses."""
+    meta = trace.meta
+    versions = meta.get("versions")
+    cann = versions.get("cann") if isinstance(versions, dict) else None
+    words = [str(meta["soc"]) if meta.get("soc") else "", f"CANN {cann}" if cann else "",
+             f"{len(trace.parts) + 1} processes" if trace.parts else "", "simulated" if meta.get("simulated") else "",
+             f"{meta['lost']} rows lost" if meta.get("lost") else ""]
+    return [w for w in words if w]

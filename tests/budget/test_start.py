@@ -1,0 +1,39 @@
+"""Start-up costs, as ratios to the interpreter's own start measured in turn with them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+TOOL = Path(sys.prefix) / "bin" / "npu-smi"
+ROUNDS = 9
+TIMES_BARE = 8
+HEAVY = ("numpy", "typer", "rich", "click", "plotly", "onnx", "onnxruntime", "msgspec")
+
+
+def seconds(command: list[str], env: dict[str, str]) -> float:
+    begin = time.perf_counter()
+    subprocess.run(command, env=env, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - begin
+
+
+def test_npu_smi_info_starts_fast(tmp_path: Path) -> None:
+    env = {**os.environ, "NPU_STATE_DIR": str(tmp_path), "NPU_SIM": "1"}
+    tool, bare = [str(TOOL), "info"], [sys.executable, "-c", "pass"]
+    seconds(tool, env)  # compiled and in the page cache from here on
+    pairs = [(seconds(tool, env), seconds(bare, env)) for _ in range(ROUNDS)]
+    ratio = median(t for t, _ in pairs) / median(b for _, b in pairs)
+    assert ratio <= TIMES_BARE, f"npu-smi info takes {ratio:.1f} times a bare start"
+
+
+def test_npu_smi_info_imports_nothing_heavy(tmp_path: Path) -> None:
+    code = ("import sys; sys.argv = ['npu-smi', 'info']; from cli.npu_smi import main; main(); "
+            "print(*sys.modules, file=sys.stderr)")
+    env = {**os.environ, "NPU_STATE_DIR": str(tmp_path), "NPU_SIM": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert "npu.driver.query" in done.stderr.split()
+    assert not set(HEAVY) & set(done.stderr.split())

@@ -1,0 +1,175 @@
+"""The discrete-event loop: FIFO, dependencies, no core or engine over-booked, work conserved, deterministic."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from npu.device.scheduler import PROGRAM_GAP, QUEUE_GAP, Scheduler
+from npu.device.task import COPY, KERNEL, RECORD, WAIT, Event, Row, Step, Task
+from npu.events import TABLES
+from npu.soc import find
+
+CHIP = find("Ascend910B3")  # 20 cube cores, 40 vector cores
+NAMES = [c.name for c in TABLES["task"][:-1]]
+
+
+def device() -> tuple[Scheduler, list[dict[str, int]]]:
+    rows: list[dict[str, int]] = []
+    return Scheduler(CHIP, 0, lambda *values: rows.append(dict(zip(NAMES, values, strict=True)))), rows
+
+
+def kernel(duration: int, aic: int = 0, aiv: int = 0, hbm: float = 0.0) -> Task:
+    return Task(KERNEL, duration, Row(), aic=aic, aiv=aiv, hbm=hbm)
+
+
+def test_one_stream_is_a_fifo_with_the_queue_gap():
+    chip, rows = device()
+    chip.add_stream(1)
+    for _ in range(3):
+        chip.submit(1, kernel(10_000, aic=20), 0)
+    chip.advance(1_000_000)
+    assert [(r["start"], r["end"]) for r in rows] == [
+        (0, 10_000),
+        (10_000 + QUEUE_GAP, 20_000 + QUEUE_GAP),
+        (20_000 + 2 * QUEUE_GAP, 30_000 + 2 * QUEUE_GAP),
+    ]
+
+
+def test_kernels_of_two_streams_overlap_when_their_blocks_fit():
+    chip, rows = device()
+    for stream in (1, 2, 3):
+        chip.add_stream(stream)
+        chip.submit(stream, kernel(10_000, aic=10), 0)
+    chip.advance(100_000)
+    assert [(r["stream"], r["start"]) for r in rows] == [(1, 0), (2, 0), (3, 10_000)]  # 10 + 10 of 20 cores, the third waits
+
+
+def test_two_copies_of_one_direction_share_its_bandwidth():
+    chip, rows = device()
+    for stream in (1, 2):
+        chip.add_stream(stream)
+    chip.submit(1, Task(COPY, 10_000, Row(), engine="h2d"), 0)
+    chip.submit(2, Task(COPY, 10_000, Row(), engine="h2d"), 4_000)
+    chip.advance(100_000)
+    # alone until 4 us (6 us left), then both at half speed: the first ends at 4 + 12; the second has done 6 and needs 4 more
+    assert [(r["stream"], r["end"]) for r in rows] == [(1, 16_000), (2, 20_000)]
+
+
+def test_copies_of_opposite_directions_do_not_disturb_each_other():
+    chip, rows = device()
+    for stream, engine in ((1, "h2d"), (2, "d2h")):
+        chip.add_stream(stream)
+        chip.submit(stream, Task(COPY, 10_000, Row(), engine=engine), 0)
+    chip.advance(100_000)
+    assert {r["end"] for r in rows} == {10_000}
+
+
+def test_kernels_that_want_more_than_all_hbm_slow_down_by_their_share_of_it():
+    chip, rows = device()
+    for stream in (1, 2):
+        chip.add_stream(stream)
+        chip.submit(stream, kernel(10_000, aic=5, hbm=0.8), 0)
+    chip.advance(100_000)
+    # total 1.6: each runs at 1 / (0.2 + 0.8 * 1.6) = 1 / 1.48
+    assert {r["end"] for r in rows} == {14_800}
+
+
+def test_an_event_orders_two_streams_without_the_host():
+    chip, rows = device()
+    chip.add_stream(1)
+    chip.add_stream(2)
+    event = Event(0)
+    chip.submit(2, Task(WAIT, 0, Row(), event=event, target=1), 0)
+    chip.submit(2, kernel(1_000, aic=1), 0)
+    chip.submit(1, kernel(50_000, aic=1), 0)
+    chip.submit(1, Task(RECORD, 1_000, Row(), event=event), 0)
+    chip.advance(1_000_000)
+    recorded = 50_000 + QUEUE_GAP + 1_000
+    by_kind = [(r["stream"], r["kind"], r["start"], r["end"]) for r in rows]
+    assert (2, WAIT, 0, recorded) in by_kind
+    assert (2, KERNEL, recorded, recorded + 1_000) in by_kind
+
+
+def test_what_can_never_happen_has_no_next_event():
+    chip, _ = device()
+    chip.add_stream(1)
+    wait = Task(WAIT, 0, Row(), event=Event(0), target=1)
+    chip.submit(1, wait, 0)
+    assert chip.next_event() == -1
+    assert not chip.run_until(lambda: wait.done_at >= 0, 1 << 60)
+
+
+def test_a_program_runs_its_kernels_one_after_another_and_computes_once():
+    chip, rows = device()
+    chip.add_stream(1)
+    steps = [Step(5_000, 20, 0, 0.0, KERNEL, 7, 8, n) for n in range(4)]
+    done: list[int] = []
+    chip.submit(1, Task(KERNEL, 0, Row(correlation=3), program=steps, on_done=done.append), 100)
+    chip.advance(1_000_000)
+    assert [r["start"] for r in rows] == [100 + n * (5_000 + PROGRAM_GAP) for n in range(4)]
+    assert [r["kernel"] for r in rows] == [0, 1, 2, 3]
+    assert {r["correlation"] for r in rows} == {3}
+    assert done == [100 + 4 * 5_000 + 3 * PROGRAM_GAP]
+
+
+def test_what_is_submitted_later_cannot_change_what_has_happened():
+    chip, rows = device()
+    chip.add_stream(1)
+    chip.add_stream(2)
+    chip.submit(1, kernel(1_000, aic=20), 0)
+    chip.advance(5_000)
+    chip.submit(2, kernel(1_000, aic=20), 2_000)  # by a thread whose clock is behind
+    chip.advance(10_000)
+    assert [(r["start"], r["end"]) for r in rows] == [(0, 1_000), (5_000, 6_000)]
+
+
+jobs = st.lists(
+    st.tuples(st.integers(1, 4), st.integers(1, 5_000), st.integers(0, 20), st.integers(0, 40), st.integers(0, 9_000)),
+    min_size=1,
+    max_size=40,
+)
+
+
+def _run(work: list[tuple[int, int, int, int, int]]) -> list[dict[str, int]]:
+    chip, rows = device()
+    for stream in range(1, 5):
+        chip.add_stream(stream)
+    for stream, duration, aic, aiv, when in work:
+        chip.submit(stream, kernel(duration, aic=aic, aiv=aiv), when)
+    while chip.next_event() >= 0:
+        chip.advance(chip.next_event())
+    return rows
+
+
+@settings(max_examples=60, deadline=None)
+@given(jobs)
+def test_random_work_keeps_the_laws_of_the_device(work):
+    rows = _run(work)
+    assert len(rows) == len(work)
+    assert rows == _run(work)  # deterministic
+    for stream in range(1, 5):
+        mine = [r for r in rows if r["stream"] == stream]
+        assert all(a["end"] <= b["start"] for a, b in itertools.pairwise(mine))  # FIFO, one at a time
+        assert [r["end"] - r["start"] for r in mine] == [d for s, d, *_ in work if s == stream]
+    for moment in {r["start"] for r in rows}:
+        running = [
+            (r, w)
+            for r, w in zip(sorted(rows, key=lambda r: (r["stream"], r["start"])), sorted(work, key=lambda w: w[0]), strict=True)
+            if r["start"] <= moment < r["end"]
+        ]
+        assert sum(w[2] for _, w in running) <= CHIP.aic and sum(w[3] for _, w in running) <= CHIP.aiv  # never over-booked
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 50_000), min_size=1, max_size=8))
+def test_shared_bandwidth_conserves_work(sizes):
+    """Copies of one direction all queued at 0 end, all together, exactly when one after another would (within rounding)."""
+    chip, rows = device()
+    for number, size in enumerate(sizes):
+        chip.add_stream(number)
+        chip.submit(number, Task(COPY, size, Row(), engine="h2d"), 0)
+    chip.advance(1 << 40)
+    assert abs(max(r["end"] for r in rows) - sum(sizes)) <= len(sizes) ** 2
