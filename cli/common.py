@@ -192,8 +192,8 @@ def _wrong_use(prog: str, error: Exception) -> tuple[str, str] | None:
         return what, f"did you mean {offered[0]}? {path} --help lists the options"
     if context is None:
         return what, f"{path} --help says how it is used"
-    usage = context.get_usage().partition(":")[2]
-    return what, f"use it as {usage.strip()} ({path} --help says more)"
+    usage = context.get_usage().partition(":")[2].strip().replace("{", "").replace("}", "")  # typer's braces for "required"
+    return what, f"use it as {usage} ({path} --help says more)"
 
 
 def _one_line(text: str) -> str:

@@ -10,7 +10,7 @@ import csv
 import os
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 SUCCESS = 0
 
@@ -29,7 +29,7 @@ class Code:
 @cache
 def codes() -> tuple[Code, ...]:
     """Every row of data/error_codes.csv, in its order."""
-    text = resources.files("npu").joinpath("data/error_codes.csv").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("data").joinpath("error_codes.csv").read_text(encoding="utf-8")
     return tuple(
         Code(int(r["code"]), r["name"], r["group"], r["meaning"], r["source"]) for r in csv.DictReader(text.splitlines())
     )

@@ -6,7 +6,7 @@ import csv
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 DEFAULT = "Ascend910B3"
 
@@ -86,7 +86,7 @@ def _float(text: str, default: float = 0.0) -> float:
 @cache
 def table() -> dict[str, Soc]:
     """All chips by soc_version name, in the table's order."""
-    text = resources.files("npu").joinpath("data/soc.csv").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("data").joinpath("soc.csv").read_text(encoding="utf-8")
     made = {}
     for r in csv.DictReader(text.splitlines()):
         made[r["soc"]] = Soc(

@@ -60,10 +60,11 @@ def build(function: Function, body: Callable[..., Any]) -> Callable[..., Any]:
     c_name = function.c_name
     error_text = f"acl.{function.name} args parse failed"
     recorded = bool(c_name)
-    cost = -1
+    cost = name = -1
+    heard: object = None  # the sink that `name` is an id of
 
     def call(*args: object) -> Any:
-        nonlocal cost
+        nonlocal cost, name, heard
         if most:
             if not least <= len(args) <= most:
                 raise TypeError(error_text)
@@ -83,7 +84,8 @@ def build(function: Function, body: Callable[..., Any]) -> Callable[..., Any]:
             clock, recording = thread.clock, process.recording
             start = clock.enter()
             thread.clear()
-            if recording.on:
+            listening = recording.on
+            if listening:
                 thread.site = recording.site(sys._getframe(1))
             clock.now = start + cost
             code = 0
@@ -93,7 +95,9 @@ def build(function: Function, body: Callable[..., Any]) -> Callable[..., Any]:
                 value, code = failed(), error.code
                 thread.last_error = code
                 process.recent_error = message(c_name, error)
-            if recording.on:
+            if listening:
+                if name < 0 or recording.sink is not heard:
+                    name, heard = recording.text(c_name), recording.sink
                 recording.api(
                     start,
                     clock.now,
@@ -102,7 +106,7 @@ def build(function: Function, body: Callable[..., Any]) -> Callable[..., Any]:
                     thread.ordinal,
                     thread.stream,
                     thread.device,
-                    recording.text(c_name),
+                    name,
                     thread.event,
                     code,
                     thread.site,

@@ -62,9 +62,6 @@ class DeviceHandle:
         if block is None:
             self._table.release(self._slot, self.device, held, held // HUGE_PAGE if huge else 0)
             raise DriverError("no_memory", capacity=self.memory.capacity, wanted=held, largest_free=self.memory.largest_free)
-        more = block.pages * page - held
-        if more > 0:
-            self._table.reserve(self._slot, self.device, more, 0, self.memory.capacity)
         return block.address
 
     def free(self, address: int) -> bool:

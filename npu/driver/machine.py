@@ -19,8 +19,8 @@ NO_DRIVER = "none"
 # The second eight continue them; no public host was seen with sixteen cards.
 BUSES = ("C1", "C2", "81", "82", "01", "02", "41", "42", "C3", "C4", "83", "84", "03", "04", "43", "44")
 # What a device holds itself, in MiB, by chip name without "Ascend" (longest beginning wins). Idle values of public outputs:
-# 910B3 3337-3340, 910B4 2668, 910_93 2880-3450, 310P3 1398-1521, 310B4 2164. 910 and 310 are lower bounds of busy ones.
-OWN_MIB = {"910B": 3337, "910B4": 2667, "910_93": 3100, "910": 2700, "310P": 1398, "310B": 2164, "310": 1200}
+# 910B3 3337-3340, 910B4 2668, 910_93 2880-3450, 910A 3 (its system uses the DDR pool), 310P3 1398-1521, 310B4 2164; 310 a guess.
+OWN_MIB = {"910B": 3337, "910B4": 2667, "910_93": 3100, "910": 3, "310P": 1398, "310B": 2164, "310": 1200}
 OWN_STEPS = 4  # devices of one server differ by up to three MiB
 
 

@@ -139,8 +139,12 @@ class Copy:
             raise NpuError("invalid_param", kind=kind)
         self.direction = KINDS[kind]
         self.count = count
-        self.src = Side(process, src, count, self.direction in (D2H, D2D))
-        self.dst = Side(process, dst, count, self.direction in (H2D, D2D))
+        if self.direction == H2D:  # the side that must be device memory is judged first: that is what a mixed-up direction breaks
+            self.dst = Side(process, dst, count, on_device=True)
+            self.src = Side(process, src, count, on_device=False)
+        else:
+            self.src = Side(process, src, count, self.direction in (D2H, D2D))
+            self.dst = Side(process, dst, count, self.direction == D2D)
         self.host_kind = -1
         if self.direction in (H2D, D2H):
             self.host_kind = 1 if (self.src if self.direction == H2D else self.dst).pinned else 0

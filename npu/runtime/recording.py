@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import FrameType
 
@@ -28,7 +27,8 @@ class Recording:
         self._kernel: Writer = self.sink.writer("kernel")
         self._kernels: dict[tuple[object, ...], int] = {}
         self._texts: dict[str, int] = {}
-        self._sites: dict[tuple[object, int], int] = {}
+        self._sites: dict[int, int] = {}
+        self._codes: list[object] = []  # keeps the code objects alive whose ids are keys of _sites
         self._correlation = 0
 
     def text(self, text: str) -> int:
@@ -41,13 +41,16 @@ class Recording:
         return found
 
     def site(self, frame: FrameType | None) -> int:
-        """The id of the call site "file:line" of a frame."""
+        """The id of the call site "file:line" of a frame. Looked up by code identity and instruction: hashing a code object or
+        asking for the line number would cost more than all the rest of recording a call."""
         if frame is None or not self.on:
             return -1
-        key = (frame.f_code, frame.f_lineno)
+        code = frame.f_code
+        key = id(code) << 24 | frame.f_lasti
         found = self._sites.get(key)
         if found is None:
-            found = self._sites[key] = self.text(f"{frame.f_code.co_filename}:{frame.f_lineno}")
+            self._codes.append(code)
+            found = self._sites[key] = self.text(f"{code.co_filename}:{frame.f_lineno}")
         return found
 
     def correlation(self) -> int:
@@ -91,7 +94,3 @@ class Recording:
             found = self._kernels[key] = len(self._kernels)
         return found
 
-
-def caller(depth: int) -> FrameType | None:
-    """The frame `depth` levels above the function that asks."""
-    return sys._getframe(depth + 1)

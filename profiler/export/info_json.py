@@ -68,7 +68,7 @@ def _info(trace: Trace, device: int | None) -> dict[str, Any]:
         "pid": str(meta.get("pid", 0)), "pid_name": Path(words[0]).name if words else "", "upTime": "",
         "memoryTotal": int(facts.get("memory_kb", 0)), "cpuNums": cpus, "sysClockFreq": 100, "cpuCores": cpus, "netCardNums": 0,
         "rank_id": int(ranks[0]) if len(ranks) == 1 else -1,
-        "drvVersion": str(versions.get("driver", "")), "cannVersion": str(versions.get("cann", "")),
+        "drvVersion": str(versions.get("driver", meta.get("driver_version", ""))), "cannVersion": str(versions.get("cann", "")),
         "hostUid": str(zlib.crc32(hostname.encode())),  # the same for all processes of one host, which is what it is read for
         "DeviceInfo": [] if device is None or chip is None else [_device(device, chip)],
         "CPU": [{"Id": 0, "Name": str(facts.get("cpu", "")), "Frequency": "100.000000", "Logical_CPU_Count": cpus, "Type": ""}],

@@ -63,8 +63,13 @@ def write(trace: Trace, folder: Path, stamp: str) -> list[Path]:
 
 
 def counter_names(task: Columns) -> tuple[str, ...]:
-    """The counter columns of a task table: its float columns, PipeUtilization in the real order before others."""
-    held = [n for n, c in task.items() if c.dtype == np.float64]
+    """The counter columns of a task table (pmu.csv), PipeUtilization in the real order before others.
+
+    On chips with separate cores the names carry the prefix aic_ or aiv_.
+    """
+    known = {row["name"] for row in words.rows_of("pmu.csv")}
+    floats = [n for n, c in task.items() if c.dtype == np.float64]
+    held = [n for n in floats if n in known or n.removeprefix("aic_").removeprefix("aiv_") in known]
     return (*(n for n in PIPES if n in held), *(n for n in held if n not in PIPES))
 
 

@@ -85,7 +85,8 @@ def _top(title: str, trace: Trace, table: str, mask: Array, window: tuple[int, i
                               customdata=[f"{100 * t / whole:.1f} % of all, {n:,} events" for _, t, n in shown],
                               hovertemplate="%{customdata}<extra></extra>", meta="--accent"))
     figure.update_layout(xaxis={"title": {"text": "ms"}, "range": [0, 1.35 * max(t for _, t, _ in shown) / 1e6 or 1]},
-                         yaxis={"tickvals": place, "ticktext": [plain(n) for n, _, _ in shown], "autorange": "reversed", "showgrid": False},
+                         yaxis={"tickvals": place, "ticktext": [plain(n) for n, _, _ in shown], "autorange": "reversed",
+                                "showgrid": False},
                          bargap=0.28, showlegend=False)
     return _chart(title, figure, 60 + 22 * len(shown))
 

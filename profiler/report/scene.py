@@ -48,7 +48,9 @@ class Clock:
         return min(starts) + self.shift(part) if starts else None
 
 
-def scene(trace: Trace, window: tuple[int, int] | None = None, path: Sequence[tuple[str, int]] = ()) -> tuple[dict[str, Any], str]:
+def scene(
+    trace: Trace, window: tuple[int, int] | None = None, path: Sequence[tuple[str, int]] = ()
+) -> tuple[dict[str, Any], str]:
     """(facts, packed columns in base64) of a trace and its parts. window: what to show first, ns of the trace; else all.
 
     path: (table, row) of the critical path in its order, rows of the trace itself.

@@ -12,7 +12,7 @@ from profiler.findings import Checked, Finding, Gain, Report
 Texts = Callable[[Finding], tuple[str, str]]
 
 EVIDENCE = 200  # places kept per finding; a rule that saw more has made its point
-ROWS = 2_000  # rows outlined per place
+ROWS = 500  # rows outlined per place
 LAYER_TITLES = {"graph": "Framework and graph", "host": "Host", "copy": "Copies", "operator": "Operators",
                 "communication": "Communication"}
 METHODS = {"replay": "replayed with measured costs", "model": "from the cost model", "bound": "an upper bound"}

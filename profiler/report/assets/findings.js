@@ -16,13 +16,14 @@ function rangeOf(places) {
   return [Math.min(...places.map((p) => p.start)), Math.max(...places.map((p) => p.end))];
 }
 
+const OUTLINED = 4000;  // bars outlined for one finding
 function openFinding(number, place = -1) {
   const finding = facts.report.findings[number];
   findings.open = number;
   findings.place = place;
   const places = place < 0 ? finding.evidence : [finding.evidence[place]];
   state.bands = finding.evidence;
-  state.outlined = places.flatMap((p) => p.rows.map((row) => barOfRow(0, p.table, row))).filter((bar) => bar >= 0);
+  state.outlined = places.flatMap((p) => p.rows.map((row) => barOfRow(0, p.table, row))).filter((bar) => bar >= 0).slice(0, OUTLINED);
   state.selected = -1;
   state.related = [];
   if (places.length) {

@@ -1,7 +1,7 @@
 // Lanes -> places on the plane: groups, lanes, curves from top to bottom, what is folded, what is scrolled away.
 
 const AXIS = 26, GROUP = 24, BAR = 17, PITCH = 19, PAD = 4, THIN = 10, CURVE = 46;
-const layout = { items: [], height: 0, scroll: 0, viewHeight: 400, foldedGroups: new Set(), folded: new Set(), foldEmpty: false };
+const layout = { items: [], byLane: new Map(), height: 0, scroll: 0, viewHeight: 400, foldedGroups: new Set(), folded: new Set(), foldEmpty: false };
 
 function startLayout() {
   for (const lane of data.lanes) if (lane.folded) layout.folded.add(keyOf(lane));
@@ -46,6 +46,7 @@ function arrange() {
     y += 4;
   }
   layout.items = items;
+  layout.byLane = new Map(items.filter((item) => item.lane).map((item) => [item.lane, item]));
   layout.height = y + 8;
   byId("spacer").style.height = `${layout.height + AXIS}px`;
   scrollTo_(layout.scroll);
@@ -60,9 +61,7 @@ function scrollTo_(top) {
 
 const screenY = (item) => AXIS + item.y - layout.scroll;
 
-function itemOfLane(lane) {
-  return layout.items.find((item) => item.lane === lane);
-}
+const itemOfLane = (lane) => layout.byLane.get(lane);
 
 // Makes a lane visible: unfolds what hides it, scrolls as little as needed.
 function reveal(lane) {

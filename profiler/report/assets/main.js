@@ -50,5 +50,5 @@ async function start() {
 }
 
 // For tests and for those who look under the hood.
-window.npuscope = { facts, data, view, layout, state, found, findings, drawNow, show, statistics, pick, placeOf };
+window.npuscope = { facts, data, view, layout, state, found, findings, drawNow, show, search, statistics, pick, placeOf };
 start();

@@ -40,18 +40,11 @@ function drawOutlines() {
   outline(state.selected, theme.tokens.text, 2);
 }
 
+const DRAWN_MATCHES = 4000;  // outlines in one picture; of more, every second, third ... is drawn
 function drawMatches() {
-  const { bars } = found;
-  if (!bars.length) return;
-  let lastX = -10, lastY = -1;
-  for (const bar of bars) {
-    if (data.end[bar] < view.from || data.start[bar] > view.to) continue;
-    const place = placeOf(bar);
-    if (!place || (place.x0 - lastX < 3 && place.y === lastY)) continue;
-    lastX = place.x0;
-    lastY = place.y;
-    outline(bar, theme.tokens.match, 1.5);
-  }
+  const first = lowerBound(found.reach, view.from, 0, found.reach.length), next = firstMatchFrom(view.to);
+  const stride = Math.max(1, Math.ceil((next - first) / DRAWN_MATCHES));
+  for (let n = first; n < next; n += stride) outline(found.bars[n], theme.tokens.match, 1.5);
 }
 
 function drawSelection() {

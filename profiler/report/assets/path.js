@@ -6,7 +6,8 @@ const PATH_LINE = 4;
 function loadPath() {
   if (!facts.path) return;
   const tables = decode(facts.path.table), rows = decode(facts.path.row);
-  path.bars = Array.from(rows, (row, n) => barOfRow(0, facts.path.tables[tables[n]], row)).filter((bar) => bar >= 0);
+  path.bars = Array.from(rows, (row, n) => barOfRow(0, facts.path.tables[tables[n]], row)).filter((bar) => bar >= 0)
+    .sort((a, b) => data.start[a] - data.start[b]);
   path.shown = path.bars.length > 0;
   byId("path").hidden = !path.shown;
   setPressed("path", path.shown);

@@ -1,6 +1,7 @@
 // Search over the names and categories of events: marks every match, counts them, steps from one to the next in time.
 
-const found = { bars: new Int32Array(0), at: -1, text: "" };
+// reach[n]: the latest end of bars[0..n], so that the first match that reaches into the view is one binary search away.
+const found = { bars: new Int32Array(0), reach: new Float64Array(0), at: -1, text: "" };
 
 function findBars(text) {
   const wanted = text.toLowerCase(), hit = new Uint8Array(data.names.length);
@@ -16,6 +17,9 @@ function findBars(text) {
 function search(text) {
   found.text = text;
   found.bars = text.trim() ? findBars(text.trim()) : new Int32Array(0);
+  found.reach = new Float64Array(found.bars.length);
+  let reach = -Infinity;
+  found.bars.forEach((bar, n) => { found.reach[n] = reach = Math.max(reach, data.end[bar]); });
   found.at = -1;
   sayHits();
   redraw();
@@ -32,13 +36,22 @@ function sayHits() {
   byId("before").disabled = byId("after").disabled = !bars.length;
 }
 
+// Number of matches that start before a time.
+function firstMatchFrom(time) {
+  let low = 0, high = found.bars.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (data.start[found.bars[middle]] < time) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+
 // The next match in the direction; the first step begins at the left edge of the view.
 function stepMatch(direction) {
   const { bars } = found;
   if (!bars.length) return;
   if (found.at < 0) {
-    let first = 0;
-    while (first < bars.length && data.start[bars[first]] < view.from) first += 1;
+    const first = firstMatchFrom(view.from);
     found.at = direction > 0 ? first % bars.length : (first - 1 + bars.length) % bars.length;
   } else found.at = (found.at + direction + bars.length) % bars.length;
   goTo(bars[found.at]);

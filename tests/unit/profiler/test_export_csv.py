@@ -83,6 +83,14 @@ def test_counters_stand_in_the_real_order_whatever_the_order_of_the_trace(tmp_pa
     assert head.endswith("Context ID," + ",".join(op_summary.PIPES))
 
 
+def test_float_columns_that_are_no_counters_of_the_profiler_stay_out(tmp_path: Path) -> None:
+    rows = made()
+    rows.task("kernel", 1, 2, name="Add", task_type="AI_CORE", aiv_vec_fp32_ratio=0.5, model_ratio=0.1)
+    trace = rows.trace()
+    trace.task = trace.task.with_columns(flops=np.array([1e9]), read_bytes=np.array([1e6]))
+    assert lines(op_summary.write(trace, tmp_path, STAMP))[0].endswith("Context ID,aiv_vec_fp32_ratio")
+
+
 def test_op_statistic_groups_by_type_and_core_with_shares_of_the_device(tmp_path: Path) -> None:
     rows = made()
     for start, end, op_type, device in ((0, 10, "Add", 0), (20, 50, "MatMulV3", 0), (60, 62.5, "Add", 0), (0, 4, "Add", 1)):

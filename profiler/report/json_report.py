@@ -1,0 +1,61 @@
+"""A report as JSON: schema 1, additive changes only. Times in us where the name says _us, else in ns."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from profiler import texts
+from profiler.findings import Breakdown, Checked, Finding, Gain, Report
+
+SCHEMA = 1
+TOOL = "npuscope"
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    """Plain dicts, lists, texts and numbers; null where the source could not tell."""
+    window = report.window[1] - report.window[0]
+    return {
+        "schema": SCHEMA,
+        "tool": TOOL,
+        "source": report.source,
+        "window": {"start_ns": report.window[0], "end_ns": report.window[1], "length_us": window / 1000, "steps": report.steps},
+        "missing": [{"what": what, "why": why} for what, why in report.missing],
+        "checklist": [_checked(line) for line in report.checklist],
+        "findings": [_finding(f, window) for f in report.findings],
+        "joint": _gain(report.joint, window),
+        "replay": None if report.quality is None else {
+            "measured_us": report.quality.measured / 1000, "modelled_us": report.quality.modelled / 1000,
+            "explained": report.quality.explained},
+        "breakdown": [_breakdown(b) for b in report.breakdown],
+        "meta": dict(report.meta),
+    }
+
+
+def _checked(line: Checked) -> dict[str, Any]:
+    why, switch = texts.reasons(line)
+    return {"layer": line.layer, "state": line.state, "count": line.count, "us": line.ns / 1000, "why": why, "switch": switch,
+            "text": texts.checked(line)}
+
+
+def _finding(finding: Finding, window: int) -> dict[str, Any]:
+    return {
+        "id": finding.id, "number": finding.number, "layer": finding.layer, "severity": finding.severity, "cause": finding.cause or None,
+        "title": texts.title(finding), "claim": texts.claim(finding), "advice": texts.advice(finding), "why": texts.why(finding),
+        "facts": dict(finding.facts), "gain": _gain(finding.gain, window), "sites": list(finding.sites),
+        "evidence": [{"label": e.label, "start_ns": e.start, "end_ns": e.end, "table": e.table, "rows": list(e.rows), "site": e.site}
+                     for e in finding.evidence],
+    }
+
+
+def _gain(gain: Gain | None, window: int) -> dict[str, Any] | None:
+    if gain is None:
+        return None
+    return {"us": gain.ns / 1000, "share": gain.ns / max(1, window), "method": gain.method, "confidence": gain.confidence,
+            "at_most": gain.at_most, "on_all_us": None if gain.on_all_ns is None else gain.on_all_ns / 1000}
+
+
+def _breakdown(record: Breakdown) -> dict[str, Any]:
+    values = asdict(record)
+    places = {name: values.pop(name) for name in ("rank", "device", "step")}
+    return places | {f"{name}_us": None if value is None else value / 1000 for name, value in values.items()}

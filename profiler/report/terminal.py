@@ -1,0 +1,119 @@
+"""A report on the terminal: header, the five lines, where the time goes, findings by recoverable time, joint gain, trust."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from npu.units import duration
+from profiler import texts
+from profiler.findings import Breakdown, Finding, Report
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+STYLES = {"critical": "bold red", "warning": "yellow", "note": "cyan", "fine": "green", "findings": "yellow", "not_measured": "dim"}
+PARTS = ("preparing", "computing", "communication_not_overlapped", "copies", "idle", "tail")
+WIDEST = 120  # columns; longer lines of prose are hard to read
+
+
+def print_report(report: Report, console: Console, lang: str = "en") -> None:
+    """Print a report. The console decides on colours and width (it honours NO_COLOR and pipes)."""
+    from rich.padding import Padding
+
+    for indent, line in _lines(report, lang):
+        console.print(Padding(line, (0, 0, 0, indent)), width=min(console.width, WIDEST), highlight=False)
+
+
+def _lines(report: Report, lang: str) -> Iterator[tuple[int, Text]]:
+    """(indent, text) of every line."""
+    from rich.text import Text
+
+    yield 0, Text(_header(report, lang), style="bold")
+    yield 0, Text("")
+    width = max(_width(texts.label("layer", line.layer, lang)) for line in report.checklist) if report.checklist else 0
+    for number, line in enumerate(report.checklist, 1):
+        name = texts.label("layer", line.layer, lang)
+        said = Text.assemble(f"{number} {name}", " " * (width - _width(name) + 2), (texts.checked(line, lang), STYLES[line.state]))
+        yield 0, said
+    for device, records in groupby(report.breakdown, key=lambda b: b.device):
+        yield 0, Text("")
+        for indent, text in _breakdown(device, list(records), report.steps, lang):
+            yield indent, Text(text)
+    yield 0, Text("")
+    yield 0, Text(texts.label("word", "findings" if report.findings else "no_findings", lang), style="bold")
+    number = 0
+    for finding in report.findings:
+        if finding.cause:
+            yield 3, Text(f"{texts.label('word', 'because', lang)}: {texts.title(finding, lang)}. {texts.claim(finding, lang)}", style="dim")
+            continue
+        number += 1
+        yield from _finding(number, finding, report, lang)
+    yield from ((0, Text(t)) for t in _closing(report, lang))
+
+
+def _width(text: str) -> int:
+    """Columns a text takes; wide characters take two."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _header(report: Report, lang: str) -> str:
+    meta = report.meta
+    chip = str(meta.get("soc", ""))
+    if meta.get("simulated"):
+        chip += f" ({texts.label('word', 'simulated', lang)})"
+    kind = texts.label("step", str(meta.get("step_kind", "none")), lang)
+    steps = texts.label("word", "steps" if report.steps else "no_steps", lang).format(count=report.steps, kind=kind)
+    window = f"{texts.label('word', 'window', lang)} {duration(report.window[1] - report.window[0])}, {steps}"
+    warm_up = meta.get("warm_up", 0)
+    if report.steps and warm_up:
+        window += ", " + texts.label("word", "warm_up", lang).format(count=warm_up)
+    return "  ".join(part for part in (report.source, chip, window) if part)
+
+
+def _breakdown(device: int, records: Sequence[Breakdown], steps: int, lang: str) -> Iterator[tuple[int, str]]:
+    """A heading and the parts of the mean step, each with its share; the parts sum to the wall time."""
+    heading = texts.label("word", "breakdown" if steps else "breakdown_span", lang).format(device=device, count=len(records))
+    parts = []
+    for name in PARTS:
+        values = [getattr(r, name) for r in records]
+        if None not in values:
+            parts.append((name, sum(values) / len(values)))
+    whole = sum(value for _, value in parts)
+    yield 0, f"{heading}: {duration(whole)}"
+    said = [f"{texts.label('word', name, lang)} {duration(value)} ({texts.percent(value / whole)})" for name, value in parts if value]
+    yield 2, ", ".join(said)
+
+
+def _finding(number: int, finding: Finding, report: Report, lang: str) -> Iterator[tuple[int, Text]]:
+    from rich.text import Text
+
+    window = report.window[1] - report.window[0]
+    severity = (texts.label("severity", finding.severity, lang), STYLES[finding.severity])
+    yield 0, Text.assemble(f"{number}. ", severity, "  ", (texts.title(finding, lang), "bold"), (f"  [{finding.id}]", "dim"))
+    yield 3, Text(texts.claim(finding, lang))
+    if finding.sites:
+        yield 3, Text(f"{texts.label('word', 'at', lang)}: {', '.join(finding.sites)}")
+    if finding.gain is not None:
+        yield 3, Text(f"{texts.label('word', 'gain', lang)}: {texts.gain(finding.gain, window, lang)}")
+    yield 3, Text(f"{texts.label('word', 'do', lang)}: {texts.advice(finding, lang)}")
+
+
+def _closing(report: Report, lang: str) -> Iterator[str]:
+    window = report.window[1] - report.window[0]
+    if report.joint is not None:
+        yield ""
+        yield texts.label("word", "joint", lang).format(gain=texts.gain(report.joint, window, lang), window=duration(window))
+    if report.quality is not None:
+        off = abs(report.quality.modelled - report.quality.measured) / max(1, report.quality.measured)
+        yield texts.label("word", "quality", lang).format(
+            modelled=duration(report.quality.modelled), measured=duration(report.quality.measured), off=texts.percent(off),
+            explained=texts.percent(report.quality.explained))
+    if report.missing:
+        yield ""
+        yield texts.label("word", "missing", lang) + ":"
+        yield from (f"  {what}: {why}" for what, why in report.missing)
