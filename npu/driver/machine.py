@@ -14,6 +14,7 @@ from npu.units import MIB
 
 DRIVER = "25.5.0"
 FIRMWARE = "7.8.0.5.216"  # the firmware released with driver 25.5.0 (public hosts show the pair)
+CANN = "8.3.RC1"  # generation of the default toolkit: its files say "Block Dim" and "HCCL"
 NO_DRIVER = "none"
 # Bus numbers of the eight devices of an Atlas 800 A2 server, by device id, as public npu-smi outputs of 910B3 show them.
 # The second eight continue them; no public host was seen with sixteen cards.
@@ -37,6 +38,7 @@ class Machine:
     driver_version: str | None
     firmware_version: str
     tool_version: str
+    cann_version: str = CANN
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> Machine:

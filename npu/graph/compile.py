@@ -14,10 +14,11 @@ from npu.graph import emit, fusion_result
 from npu.graph.errors import AtcError
 from npu.graph.kernels import units
 from npu.graph.options import Options
-from npu.graph.parse import parse
+from npu.graph.parse import contradictions, parse
 from npu.graph.passes import constant_folding, dead_nodes, registry
 from npu.graph.passes.base import NearMiss, Outcome, Work
 from npu.graph.plan import PLANES, make_plan
+from npu.graph.shapes import infer
 from npu.graph.switches import Switches, read_switches
 from npu.graph.types import operands
 from npu.ops.node import Operand
@@ -49,6 +50,7 @@ def compile(options: Options, cann: str = CANN) -> Summary:
     parsed = parse(options.model, options.shapes, options.out_nodes, options.output_type)
     constant_folding.run(parsed.proto)
     dead_nodes.run(parsed.proto)
+    infer(parsed.proto, strict=True)
     graph_model = ir.from_proto(parsed.proto)
     work = Work(graph_model.graph)
     counts, misses = registry.run(work, switches)
@@ -61,7 +63,7 @@ def compile(options: Options, cann: str = CANN) -> Summary:
     inputs, outputs = ([v.name for v in group] for group in (proto.graph.input, proto.graph.output))
     plan = make_plan(units(proto.graph, groups), types, inputs, outputs, options.precision, options.input_format,
                      options.reuse_memory)
-    warnings = [*parsed.warnings, *(f"the fusion switch file names {n}, which the simulated ATC does not have"
+    warnings = [*contradictions(parsed.proto.graph, parsed.stored), *(f"the fusion switch file names {n}, which the simulated ATC does not have"
                                     for n in switches.names() if n not in {p.name for p in registry.PASSES})]
     model = om.Model(
         soc=options.soc, build=build_record(options, cann, counts, misses, sum(t.bytes for t in types.values() if t.constant)),

@@ -6,7 +6,7 @@ Everything here works on the protobuf, which is much cheaper than on an IR: mode
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,10 @@ OUTPUT_TYPES = {"FP32": 1, "FP16": 10, "INT8": 3, "UINT8": 2, "INT16": 5, "UINT1
 
 @dataclass
 class Parsed:
-    """A model ready for the passes. opset: its default-domain version. warnings: lines for people."""
+    """A model ready for the passes. stored: the shapes the file claimed for its values, open dims -1."""
 
     proto: Any
-    opset: int
-    warnings: list[str] = field(default_factory=list)
+    stored: dict[str, tuple[int, ...]]
 
 
 def parse(path: Path, shapes: Mapping[str, tuple[int, ...]], out_nodes: tuple[str, ...] = (), output_type: str = "") -> Parsed:
@@ -48,6 +47,7 @@ def parse(path: Path, shapes: Mapping[str, tuple[int, ...]], out_nodes: tuple[st
     name_nodes(graph)
     check_names(graph, path)
     check_operators(proto, opset)
+    check_nodes(proto, path)
     lift_constants(graph)
     drop_overridable(graph)
     proto.ir_version = IR
@@ -58,7 +58,7 @@ def parse(path: Path, shapes: Mapping[str, tuple[int, ...]], out_nodes: tuple[st
     infer(proto)
     if output_type and cast_outputs(graph, OUTPUT_TYPES[output_type]):
         infer(proto)
-    return Parsed(proto, opset, contradictions(graph, stored))
+    return Parsed(proto, stored)
 
 
 def read(path: Path) -> Any:
@@ -158,6 +158,23 @@ def check_operators(proto: Any, opset: int) -> None:
         more += (f"The model uses opset {opset}; the supported range is {OPSETS[0]} to {OPSETS[-1]}. "
                  f"Export it again with opset_version={SAFE_OPSET} (11 to 17 are safe).",)
     raise AtcError("E19010", opname=missing[0][0], optype=missing[0][1], more=more)
+
+
+def check_nodes(proto: Any, path: Path) -> None:
+    """AtcError E10041 for a node whose inputs or attributes its operator does not allow (nodes with subgraphs left aside)."""
+    from onnx import checker
+
+    context = checker.C.CheckerContext()
+    context.ir_version = proto.ir_version
+    context.opset_imports = {"" if o.domain in DOMAINS else o.domain: o.version for o in proto.opset_import}
+    for graph in graphs(proto.graph):
+        for node in graph.node:
+            if any(a.HasField("g") or a.graphs for a in node.attribute):
+                continue
+            try:
+                checker.check_node(node, context)
+            except checker.ValidationError as error:
+                raise AtcError("E10041", parameter=path, more=(" ".join(str(error).split())[:400],)) from error
 
 
 def lift_constants(graph: Any) -> None:

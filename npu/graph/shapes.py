@@ -7,12 +7,13 @@ from typing import Any
 from npu.graph.errors import AtcError
 
 SMALL = 1024  # elements: constants up to here may hold shapes and travel along, larger ones only as typed inputs
-# Data propagation would carry these out for real, however large (a Range of 2^32 elements hangs it).
-GROWING = {"Range", "ConstantOfShape", "Expand", "Tile"}
 
+def infer(proto: Any, strict: bool = False) -> None:
+    """Fill value_info and the outputs of the graph with inferred types.
 
-def infer(proto: Any) -> None:
-    """Fill value_info and the outputs of the graph with inferred types. AtcError E19999 when a node cannot take its inputs."""
+    onnx's data propagation stays off: it hangs on a Range of 2^32 elements and gives wrong ranks for some Reshape targets;
+    folding and inferring in turn gets as far. strict: AtcError E19999 when a node cannot take its inputs.
+    """
     from onnx import helper, shape_inference
 
     graph = proto.graph
@@ -28,11 +29,10 @@ def infer(proto: Any) -> None:
             light.graph.initializer.append(tensor)
         else:
             light.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
-    data_prop = not any(n.op_type in GROWING for n in graph.node)
     try:
-        inferred = shape_inference.infer_shapes(light, data_prop=data_prop).graph
-        if _missing(inferred):
-            shape_inference.infer_shapes(light, strict_mode=True, data_prop=data_prop)
+        inferred = shape_inference.infer_shapes(light).graph
+        if strict and _missing(inferred):
+            shape_inference.infer_shapes(light, strict_mode=True)
     except (shape_inference.InferenceError, RuntimeError, TypeError, ValueError) as error:
         raise AtcError("E19999", reason="InferShapeAndType failed.", more=(" ".join(str(error).split())[:600],)) from error
     del graph.value_info[:]

@@ -45,18 +45,23 @@ class Engine(Protocol):
 
 
 class Session:
-    """The arithmetic of one model file. Nothing is read before the first run."""
+    """The arithmetic of one model file. Nothing is read before the first run; a file that changes afterwards is not noticed."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._built: Built | None = None
 
     def run(self, inputs: Mapping[str, Array], time_limit: float = TIME_LIMIT) -> list[Array]:
-        """The outputs in the order of the model. ComputeError with the reason when it cannot be computed."""
-        try:
-            digest = om.digest(self.path)
-        except OSError as error:
-            raise ComputeError(f"{self.path}: {error.strerror}") from error
-        return _built(str(self.path), digest).run(inputs, time_limit)
+        """The outputs in the order of the model. ComputeError with the reason when it cannot be computed.
+
+        time_limit: seconds of real time after which a model with loops is stopped.
+        """
+        if self._built is None:
+            try:
+                self._built = _built(str(self.path), om.digest(self.path))
+            except OSError as error:
+                raise ComputeError(f"{self.path}: {error.strerror}") from error
+        return self._built.run(inputs, time_limit)
 
 
 class Built:

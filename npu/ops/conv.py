@@ -20,7 +20,7 @@ def _planes(dims: tuple[int, ...]) -> Planes:
 
 def _pointwise_macs(node: Node, data: Operand, weight: Operand, out_planes: Planes, out_channels: int) -> tuple[int, ...]:
     """Work dims (n, ho, wo, co, ci_per_group, kh, kw, groups). A third spatial axis is counted into n and ci_per_group."""
-    groups = node.number("group", 1)
+    groups = max(node.number("group", 1), 1)
     depth, height, width = out_planes
     kd, kh, kw = _planes(weight.dims[2:])
     channels = max(data.dims[1], 1) // groups
@@ -42,7 +42,7 @@ def _lower(node: Node, data: Operand | None, weight: Operand | None, transposed:
         name += "TransposeD"
     if data is None or weight is None or len(data.dims) < 3 or not node.outputs or compute_type(node) in AICPU_TYPES:
         return aicpu(node, name)
-    groups = node.number("group", 1)
+    groups = max(node.number("group", 1), 1)
     out = node.outputs[0]
     # A transposed convolution multiplies every input point with the whole kernel, a plain one every output point.
     planes = _planes(data.dims[2:] if transposed else out.dims[2:])

@@ -8,7 +8,8 @@ from npu.ops.node import Lower, Lowered, Node
 # ONNX operator -> operator type as profiles name it
 ARITHMETIC = {
     "Add": "Add", "Sub": "Sub", "Mul": "Mul", "Div": "RealDiv", "Pow": "Pow", "Mod": "FloorMod", "Max": "Maximum",
-    "Min": "Minimum", "Abs": "Abs", "Neg": "Neg", "Reciprocal": "Reciprocal", "Sqrt": "Sqrt", "Exp": "Exp", "Log": "Log", "Ceil": "Ceil",
+    "Min": "Minimum",
+    "Abs": "Abs", "Neg": "Neg", "Reciprocal": "Reciprocal", "Sqrt": "Sqrt", "Exp": "Exp", "Log": "Log", "Ceil": "Ceil",
     "Floor": "Floor", "Round": "Rint", "Sign": "Sign", "Erf": "Erf", "Sin": "Sin", "Cos": "Cos", "Tan": "Tan", "Asin": "Asin",
     "Acos": "Acos", "Atan": "Atan", "Sinh": "Sinh", "Cosh": "Cosh", "Asinh": "Asinh", "Acosh": "Acosh", "Atanh": "Atanh",
     "Clip": "ClipByValue", "IsNaN": "IsNan", "IsInf": "IsInf", "BitShift": "LeftShift", "BitwiseAnd": "BitwiseAnd",

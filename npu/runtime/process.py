@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable
+from time import CLOCK_REALTIME, clock_gettime_ns  # not time_ns: the script sees the simulated timeline through that
 from typing import Any, TypeVar
 
 from npu.driver.door import DriverError, Handle
@@ -43,13 +43,13 @@ class Process:
         self._next_handle = _HANDLE_START
         self._ordinals: dict[str, int] = {}
         self._local = threading.local()
-        self._latest = 0
+        self._native: list[int] = []  # thread ids of the system, by ordinal
         self.recording.sink.meta(
             pid=self.pid,
             soc=self.machine.chip.name,
-            driver_version=self.machine.driver_version,
+            versions={"cann": self.machine.cann_version, "driver": self.machine.driver_version},
             clock=self.knobs.clock,
-            unix_zero_ns=self.knobs.epoch if self.knobs.epoch is not None else time.time_ns(),
+            unix_zero_ns=self.knobs.epoch if self.knobs.epoch is not None else clock_gettime_ns(CLOCK_REALTIME),
             compute=self.knobs.compute,
             simulated=True,
         )
@@ -68,6 +68,8 @@ class Process:
                 )
                 found = HostThread(self.ordinal("thread"), HostClock(self.knobs.clock, start))
                 self.threads.append(found)
+                self._native.append(threading.get_native_id())
+                self.recording.sink.meta(threads=self._native)
                 self._local.thread = found
         return found
 

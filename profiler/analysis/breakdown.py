@@ -123,6 +123,8 @@ def _of_device(trace: Trace, steps: Steps, launches: Launches, device: int) -> I
             "aicpu": intervals.subtract(aicpu, placed("o"))}
     lengths = {name: per_step(spans) for name, spans in sums.items()}
     free = stage - lengths.pop("busy")
+    # A host that runs ahead ends a step before its work does: then only marked steps have a beginning and an end of their own.
+    bounded = marked or (stepped and bool((steps.ends >= last)[filled].all()))
     rank = trace.meta.get("rank", -1)
     for i in range(steps.first if steps.steady else 0, count):
         if not filled[i]:
@@ -130,5 +132,5 @@ def _of_device(trace: Trace, steps: Steps, launches: Launches, device: int) -> I
         values = {name: int(v[i]) for name, v in lengths.items()}
         yield Breakdown(rank=rank if isinstance(rank, int) else -1, device=device, step=int(steps.ids[i]) if stepped else 0,
                         stage=int(stage[i]), free=int(free[i]), idle=int(free[i]) - values["copies"],
-                        preparing=int(first[i] - steps.starts[i]) if marked else None,
-                        tail=int(steps.ends[i] - last[i]) if marked else None, **values)
+                        preparing=int(first[i] - steps.starts[i]) if bounded else None,
+                        tail=int(steps.ends[i] - last[i]) if bounded else None, **values)

@@ -28,7 +28,8 @@ def column(trace: Trace, table: str, name: str) -> Array:
 def blocking(trace: Trace) -> Array:
     """Mask of api rows that wait for the device: the recorded flag, by name where it was not recorded."""
     flag = column(trace, "api", "blocking")
-    return (flag == 1) | ((flag < 0) & trace.api_named(*SYNC, *COPY_BLOCKING, *EXECUTE_BLOCKING))
+    waits: Array = (flag == 1) | ((flag < 0) & trace.api_named(*SYNC, *COPY_BLOCKING, *EXECUTE_BLOCKING))
+    return waits
 
 
 def loads(trace: Trace) -> Array:

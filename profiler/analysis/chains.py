@@ -4,6 +4,7 @@ their stream."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -115,8 +116,7 @@ def _outer(trace: Trace, waits: Array) -> Array:
     return np.where(inside, holder, own)
 
 
-@dataclass
-class _Spans:
+class _Spans(NamedTuple):
     device: Array
     stream: Array
     start: Array
@@ -140,4 +140,4 @@ def _spans(trace: Trace) -> _Spans:
     if not parts:
         nothing = np.zeros(0, np.int64)
         return _Spans(nothing, nothing, nothing, nothing, np.zeros(0, bool))
-    return _Spans(*(np.concatenate([getattr(p, n) for p in parts]) for n in ("device", "stream", "start", "end", "kernel")))
+    return _Spans(*map(np.concatenate, zip(*parts, strict=True)))

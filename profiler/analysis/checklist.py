@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from profiler.analysis.context import Context
+from profiler.analysis.judge import edits_of
 from profiler.findings import LAYERS, Checked, Finding
 
 
@@ -69,4 +70,4 @@ def layer_gain(context: Context, findings: Sequence[Finding]) -> int:
     if len(findings) == 1:
         gain = findings[0].gain
         return gain.ns if gain is not None else 0
-    return max(0, context.gain([edit for f in findings for edit in f.edits]))
+    return max(0, context.gain(edits_of(findings)))

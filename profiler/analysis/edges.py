@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ BRIEF_WAIT = 1_000  # ns; an inferred event wait shorter than this constrains no
 NONE = np.zeros(0, np.int64)
 
 
-@dataclass
-class Edges:
+class Edges(NamedTuple):
     source: Array
     target: Array
     weight: Array
@@ -29,11 +28,11 @@ class Edges:
     def joined(cls, *groups: tuple[int, tuple[Array, Array, Array, Array]]) -> Edges:
         """Groups of (kind, (sources, targets, weights, owners)) as one table."""
         kind = np.concatenate([np.full(len(g[0]), k, np.int8) for k, g in groups])
-        columns = (np.concatenate([g[i] for _, g in groups]).astype(np.int64) for i in range(4))
-        return cls(*columns, kind)
+        source, target, weight, owner = (np.concatenate([g[i] for _, g in groups]).astype(np.int64) for i in range(4))
+        return cls(source, target, weight, owner, kind)
 
     def take(self, index: Array) -> Edges:
-        return Edges(*(getattr(self, n)[index] for n in ("source", "target", "weight", "owner", "kind")))
+        return Edges(*(c[index] for c in self))
 
 
 Group = tuple[Array, Array, Array, Array]

@@ -69,6 +69,11 @@ def settled(findings: Sequence[Finding]) -> list[Finding]:
     return ordered
 
 
+def edits_of(findings: Sequence[Finding]) -> list[Edit]:
+    """All edits of some findings, in their order."""
+    return [edit for finding in findings for edit in finding.edits if isinstance(edit, Edit)]
+
+
 def _gain(finding: Finding) -> int:
     return finding.gain.ns if finding.gain is not None else 0
 
@@ -84,7 +89,7 @@ def joint(context: Context, findings: Sequence[Finding]) -> Gain | None:
     counted = [f for f in findings if f.gain is not None and f.edits]
     if not counted:
         return None
-    edits = [edit for finding in counted for edit in finding.edits]
+    edits = edits_of(counted)
     gains = [f.gain for f in counted if f.gain is not None]
     confidence = max((g.confidence for g in gains), key=("high", "medium", "low").index)
     method = "replay" if all(g.method == "replay" for g in gains) else "model"

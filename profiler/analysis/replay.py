@@ -204,7 +204,8 @@ def _swept(linked: Array, link: Array, floor: Array, after: Array, source: Array
         times[joint_number] = best + adds[joint_number]
     settled = np.zeros(count, np.int64)
     settled[ordered] = times
-    return settled[root] + offset
+    settled = settled[root] + offset
+    return settled
 
 
 class Replay:

@@ -119,7 +119,8 @@ def _most(rows: Array, values: Array) -> Array:
     """The rows whose value is the most frequent one; of equals, the one seen first."""
     found, first, counts = np.unique(values, return_index=True, return_counts=True)
     best = np.lexsort((first, -counts))[0]
-    return rows[values == found[best]]
+    chosen: Array = rows[values == found[best]]
+    return chosen
 
 
 def _sequence(trace: Trace, launches: Launches) -> Steps | None:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from time import CLOCK_REALTIME, clock_gettime  # not time.time: a recorded script sees the simulated timeline through that
 
 from npu.events import SCHEMA, NullSink, Sink
 from profiler.record.layout import FOLDER, META, PROF_NAME, STRINGS, describe
@@ -32,7 +33,7 @@ class CaptureSink:
     """Writes one process's capture into PROF_*/npuscope."""
 
     def __init__(self, parent: Path) -> None:
-        now = time.time()
+        now = clock_gettime(CLOCK_REALTIME)
         self.prof = parent / prof_name(parent, os.getpid(), now)
         self.folder = self.prof / FOLDER
         self.folder.mkdir(parents=True)
@@ -49,6 +50,7 @@ class CaptureSink:
             "python": sys.version.split()[0],
             "started_unix": now,
             "ended_unix": None,
+            "host": _host(),
         }
         self._save()
 
@@ -76,7 +78,7 @@ class CaptureSink:
         self._save()
 
     def close(self) -> None:
-        self._facts["ended_unix"] = time.time()
+        self._facts["ended_unix"] = clock_gettime(CLOCK_REALTIME)
         lost = {t: s.lost for t, (s, _) in self._tables.items() if s.lost}
         if lost or self._lost_texts:
             self._facts["lost"] = {**lost, **({"strings": self._lost_texts} if self._lost_texts else {})}
@@ -91,6 +93,26 @@ class CaptureSink:
             fresh.replace(path)
         except OSError:
             fresh.unlink(missing_ok=True)
+
+
+def _host() -> dict[str, object]:
+    """The machine as info.json of a profile names it; what /proc does not tell is left out."""
+    system = os.uname()
+    facts: dict[str, object] = {
+        "hostname": system.nodename,
+        "os": f"{system.sysname} {system.release}",
+        "machine": system.machine,
+        "cpus": os.cpu_count() or 1,
+    }
+    for path, key, name in (("/proc/cpuinfo", "model name", "cpu"), ("/proc/meminfo", "MemTotal", "memory_kb")):
+        try:
+            with open(path, encoding="utf-8", errors="replace") as lines:
+                value = next((v for k, _, v in (line.partition(":") for line in lines) if k.strip() == key), "").strip()
+        except OSError:
+            continue
+        if value:
+            facts[name] = int(value.split()[0]) if name == "memory_kb" else value
+    return facts
 
 
 def open_sink() -> Sink:

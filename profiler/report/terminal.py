@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-STYLES = {"critical": "bold red", "warning": "yellow", "note": "cyan", "fine": "green", "findings": "yellow", "not_measured": "dim"}
+STYLES = {"critical": "bold red", "warning": "yellow", "note": "cyan"}
+STATES = {"fine": "green", "findings": "yellow", "not_measured": "dim"}
 PARTS = ("preparing", "computing", "communication_not_overlapped", "copies", "idle", "tail")
 WIDEST = 120  # columns; longer lines of prose are hard to read
 
@@ -24,7 +25,7 @@ def print_report(report: Report, console: Console, lang: str = "en") -> None:
     from rich.padding import Padding
 
     for indent, line in _lines(report, lang):
-        console.print(Padding(line, (0, 0, 0, indent)), width=min(console.width, WIDEST), highlight=False)
+        console.print(Padding(line, (0, 0, 0, indent), expand=False), width=min(console.width, WIDEST), highlight=False)
 
 
 def _lines(report: Report, lang: str) -> Iterator[tuple[int, Text]]:
@@ -36,8 +37,8 @@ def _lines(report: Report, lang: str) -> Iterator[tuple[int, Text]]:
     width = max(_width(texts.label("layer", line.layer, lang)) for line in report.checklist) if report.checklist else 0
     for number, line in enumerate(report.checklist, 1):
         name = texts.label("layer", line.layer, lang)
-        said = Text.assemble(f"{number} {name}", " " * (width - _width(name) + 2), (texts.checked(line, lang), STYLES[line.state]))
-        yield 0, said
+        gap = " " * (width - _width(name) + 2)
+        yield 0, Text.assemble(f"{number} {name}{gap}", (texts.checked(line, lang), STATES[line.state]))
     for device, records in groupby(report.breakdown, key=lambda b: b.device):
         yield 0, Text("")
         for indent, text in _breakdown(device, list(records), report.steps, lang):
@@ -47,7 +48,8 @@ def _lines(report: Report, lang: str) -> Iterator[tuple[int, Text]]:
     number = 0
     for finding in report.findings:
         if finding.cause:
-            yield 3, Text(f"{texts.label('word', 'because', lang)}: {texts.title(finding, lang)}. {texts.claim(finding, lang)}", style="dim")
+            said = f"{texts.label('word', 'because', lang)}: [{finding.id}] {texts.claim(finding, lang)}"
+            yield 3, Text(said, style="dim")
             continue
         number += 1
         yield from _finding(number, finding, report, lang)
@@ -85,7 +87,8 @@ def _breakdown(device: int, records: Sequence[Breakdown], steps: int, lang: str)
             parts.append((name, sum(values) / len(values)))
     whole = sum(value for _, value in parts)
     yield 0, f"{heading}: {duration(whole)}"
-    said = [f"{texts.label('word', name, lang)} {duration(value)} ({texts.percent(value / whole)})" for name, value in parts if value]
+    said = [f"{texts.label('word', name, lang)} {duration(value)} ({texts.percent(value / whole)})"
+            for name, value in parts if value]
     yield 2, ", ".join(said)
 
 
@@ -107,7 +110,7 @@ def _closing(report: Report, lang: str) -> Iterator[str]:
     window = report.window[1] - report.window[0]
     if report.joint is not None:
         yield ""
-        yield texts.label("word", "joint", lang).format(gain=texts.gain(report.joint, window, lang), window=duration(window))
+        yield texts.label("word", "joint", lang).format(gain=texts.gain(report.joint, window, lang))
     if report.quality is not None:
         off = abs(report.quality.modelled - report.quality.measured) / max(1, report.quality.measured)
         yield texts.label("word", "quality", lang).format(

@@ -8,7 +8,7 @@ import numpy as np
 
 from profiler import intervals
 from profiler.analysis.context import Context
-from profiler.analysis.edits import Unblock
+from profiler.analysis.edits import Edit, Unblock
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.rules.copies import D2H, Copies, async_call_ns, in_window, pinned
 from profiler.findings import Evidence, Finding
@@ -45,7 +45,7 @@ def blocking_copy(context: Context) -> Iterator[Finding]:
         "call": context.trace.strings[int(api["name"][copies.rows[0]])], "count": len(copies.rows), "total_bytes": int(copies.bytes.sum()),
         "blocked_ns": intervals.length(calls), "pageable": int(copies.pageable.sum()),
     }
-    edits = (Unblock(copies.rows, async_call_ns()), *pinned(context, copies))
+    edits: tuple[Edit, ...] = (Unblock(copies.rows, async_call_ns()), *pinned(context, copies))
     yield judged(context, NAME, facts, edits, confidence="high" if not copies.pageable.any() else "medium", evidence=evidence,
                  sites=context.sites(copies.rows), method="model" if len(edits) > 1 else "replay")
 
@@ -59,4 +59,6 @@ def _followed(context: Context, copies: Copies) -> Array:
     at = place[copies.rows]
     following = order[np.minimum(at + 1, len(order) - 1)]
     same = (at + 1 < len(order)) & (api["thread"][following] == api["thread"][copies.rows])
-    return same & (api["start"][following] - api["end"][copies.rows] < READ_AT_ONCE) & (context.launches.first[following] >= 0)
+    soon = api["start"][following] - api["end"][copies.rows] < READ_AT_ONCE
+    followed: Array = same & soon & (context.launches.first[following] >= 0)
+    return followed

@@ -8,7 +8,7 @@ import numpy as np
 
 from profiler import intervals
 from profiler.analysis.context import Context
-from profiler.analysis.edits import Overlap
+from profiler.analysis.edits import Edit, Overlap
 from profiler.analysis.gaps import busy
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.rules.copies import H2D, Copies, async_call_ns, in_window, pinned
@@ -47,7 +47,7 @@ def copy_exposed(context: Context) -> Iterator[Finding]:
         "gbps": float(copies.bytes.sum() / max(1, int(duration.sum()))), "pageable": int(copies.pageable.sum()),
         "blocking": int(copies.blocking.sum()),
     }
-    edits = (Overlap(copies.rows, async_call_ns()), *pinned(context, copies))
+    edits: tuple[Edit, ...] = (Overlap(copies.rows, async_call_ns()), *pinned(context, copies))
     yield judged(context, NAME, facts, edits, confidence="high" if not copies.pageable.any() else "medium", evidence=evidence,
                  sites=context.sites(copies.rows), method="model" if len(edits) > 1 else "replay")
 

@@ -37,8 +37,6 @@ def unfused_pattern(context: Context) -> Iterator[Finding]:
     for name in ("device", "stream", "correlation"):
         values = column(context.trace, "task", name)[rows]
         same &= values[1:] == values[:-1]
-    if not (column(context.trace, "task", "correlation")[rows] >= 0).any():
-        same &= True
     for pattern in PATTERNS:
         heads, tails = _matches(context, rows, same, pattern)
         if len(heads) < REPEAT_MIN:

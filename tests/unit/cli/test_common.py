@@ -141,8 +141,8 @@ def test_unknown_command_suggests_a_near_one(tool: Callable[..., subprocess.Comp
 
 def test_missing_argument_shows_the_usage(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     what, next = two_lines(tool("read"))
-    assert what == "Missing argument 'PATH'"
-    assert next.startswith("use it as tool read [OPTIONS] ")
+    assert what.lower() == "missing argument 'path'"
+    assert next == "use it as tool read [OPTIONS] path (tool read --help says more)".replace("path", what[-5:-1])
 
 
 def test_unknown_option_suggests_a_near_one(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:

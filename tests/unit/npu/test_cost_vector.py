@@ -1,0 +1,165 @@
+"""Vector, row, fill, layout, attention, grouped and AI CPU kernels: worked by hand."""
+
+import pytest
+
+from npu import soc
+from npu.cost import Cost, Work, kernel
+from npu.cost.attention import kv_heads, waves
+from npu.cost.grouped import active_experts, padded_rows
+from npu.cost.vector import constants, table
+
+B2, B3, A910, P310 = (soc.find(n) for n in ("910B2", "910B3", "910A", "310P3"))
+
+
+def add(elements: int, dtype: str, size: int, epilogue: int = 0, op: str = "Add") -> Work:
+    return Work("vector", op, dtype, (elements, 1), 2 * elements * size, elements * size, epilogue)
+
+
+def us(cost: Cost) -> float:
+    return cost.duration / 1000
+
+
+def test_add_by_hand():
+    # 512x2x4096 bf16 on 910B3: 1.56 + 30.4 cycles * 4194304 / 64 lanes / (40 cores * 1800 MHz) = 1.56 + 27.671 us
+    made = kernel(add(4194304, "bfloat16", 2), B3)
+    assert made.duration == 29231
+    assert us(made) == pytest.approx(26.78, rel=0.10)  # measured
+    assert (made.task_type, made.block_dim, made.mix_block_dim) == ("AI_VECTOR_CORE", 40, 0)
+    assert made.flops == 4194304
+
+
+def test_memory_bound_add_waits_for_its_input():
+    made = kernel(add(4194304, "bfloat16", 2), B3)
+    assert made.aiv_mte2 / made.aiv_time == pytest.approx(0.842, abs=0.06)  # measured 0.842
+    assert made.aiv_vec / made.aiv_time == pytest.approx(0.247, abs=0.06)
+    assert 0.84 <= kernel(add(1 << 26, "float16", 2), B3).aiv_mte2 / kernel(add(1 << 26, "float16", 2), B3).aiv_time <= 0.97
+
+
+def test_scalar_add_is_mostly_waiting():
+    made = kernel(add(1, "float32", 4), B3)
+    assert made.block_dim == 1
+    assert 1.0 <= us(made) <= 1.65  # measured 1.08-1.6
+    assert made.aiv_scalar / made.aiv_time == pytest.approx(0.3, abs=0.02)  # measured 0.3
+
+
+def test_rms_norm_by_hand():
+    # 4096 rows of 1024 bf16 on 910B3. Bytes 16.8 MB, warm rate 2.5*20/24 = 2.0833 TB/s -> 8.054 us; * 1.14 = 9.181 us.
+    # 14.8 cycles * 4194304/64/(40*1800) = 13.471 us. 103 rows a core * 0.079 = 8.137 us. a = 3.8. Sum 34.589 us.
+    made = kernel(Work("row", "RmsNorm", "bfloat16", (4096 * 1024, 4096), 2 * 4096 * 1024 + 2048, 2 * 4096 * 1024), B3)
+    assert us(made) == pytest.approx(34.589, abs=0.01)
+    assert us(made) == pytest.approx(33.06, rel=0.08)  # measured
+
+
+def test_unknown_operators_take_the_generic_row_of_their_form():
+    assert constants("vector", "NeverHeardOf", "float16") == constants("vector", "*", "")
+    assert kernel(add(4096, "float16", 2, op="NeverHeardOf"), B3) == kernel(add(4096, "float16", 2, op="Exp"), B3)
+    assert constants("layout", "Transpose", "int8") != constants("layout", "Transpose", "float16")
+
+
+def test_every_row_of_the_table_can_be_costed():
+    for form, op, dtype in table():
+        if form != "depthwise":
+            assert kernel(Work(form, op, dtype or "float16", (5000, 10), 10000, 10000), B3).duration > 1000
+
+
+def test_byte_transpose_falls_back():
+    # 4097 x 511 int8: 238.5 us measured on 910B2, ten times the two-byte one
+    made = kernel(Work("layout", "Transpose", "int8", (4097 * 511, 1), 4097 * 511, 4097 * 511), B2)
+    assert us(made) == pytest.approx(238.484, rel=0.12)
+
+
+def test_fused_elements_overlap_with_the_main_part():
+    # 3 operations: 3 * 1048576 * 4.4 cycles / 128 lanes / (40*1800) = 1.502 us beside 30.4 * 1048576/128/72000 = 3.459 us
+    plain, fused = (us(kernel(add(1048576, "float16", 2, e), B3)) for e in (0, 3 * 1048576))
+    assert plain == pytest.approx(1.56 + 3.459, abs=0.002)
+    assert fused == pytest.approx(1.56 + (3.459**3.75 + 1.502**3.75) ** (1 / 3.75), abs=0.003)
+
+
+def test_slow_memory_bounds_what_the_cores_could_do():
+    # 402 MB of which 16 MiB fit L2, over 204.8 GB/s: 1884 us. The fitted cycles alone would give less.
+    made = kernel(add(1 << 26, "float16", 2), P310)
+    assert us(made) == pytest.approx(1.56 + (402_653_184 - (16 << 20)) / 204.8e3, rel=0.001)
+    assert made.task_type == "AI_CORE"
+
+
+def test_reductions_are_mixed_kernels_where_profiles_say_so():
+    work = Work("row", "ReduceSum", "float32", (160, 1), 640, 4)
+    assert kernel(work, B3).task_type == "MIX_AIV"
+    assert kernel(work, A910).task_type == "AI_CORE"
+
+
+def test_combined_cores_count_vector_work_as_core_time():
+    made = kernel(add(1 << 20, "float16", 2), A910)
+    assert made.aic_time > 0
+    assert made.aiv_time == made.aiv_mte2 == 0
+    assert made.aiv_vec > 0
+    assert made.aic_mte2 > 0
+
+
+def test_depthwise_grows_with_its_taps():
+    def depthwise(k: int) -> Cost:
+        return kernel(Work("depthwise", "DepthwiseConv2D", "float16", (1, 56, 56, 144, 1, k, k, 144), 903_168, 903_168), B3)
+
+    assert depthwise(3).task_type == "AI_VECTOR_CORE"
+    assert depthwise(3).duration < depthwise(5).duration < depthwise(7).duration
+    assert depthwise(3).flops == 56 * 56 * 144 * (1 + 9)
+
+
+def test_trans_data_moves_at_its_own_rate():
+    # 6 us + 1103872 B / 0.781 TB/s = 7.413 us
+    made = kernel(Work("layout", "TransData", "float16", (150528, 1), 301_056, 802_816), B2)
+    assert us(made) == pytest.approx(7.413, abs=0.002)
+
+
+@pytest.mark.parametrize(("tasks", "factor"), [(20, 1.0), (21, 40 / 21), (40, 1.0), (5, 4.0)])
+def test_last_wave(tasks, factor):
+    assert waves(tasks, 20) == pytest.approx(factor)
+
+
+def test_attention_forward_of_a_training_step():
+    # 4096x2x512 as 4 heads of 128, causal: a query meets 2048 keys on average. 410 us on 910B3.
+    size = 4096 * 2 * 512 * 2
+    made = kernel(Work("attention", "FlashAttentionScore", "bfloat16", (2, 4, 4096, 2048, 128), 3 * size, size), B3)
+    assert us(made) == pytest.approx(410, rel=0.15)
+    assert (made.task_type, made.block_dim, made.mix_block_dim) == ("MIX_AIC", 20, 40)
+    assert made.aiv_vec / made.aiv_time == pytest.approx(0.63, abs=0.1)
+    assert made.flops == 4 * 2 * 4 * 4096 * 2048 * 128
+
+
+def test_decode_reads_each_key_value_head_once():
+    batch, heads, kv, skv, d = 16, 32, 8, 2048, 128
+    queries, keys = batch * heads * d * 2, 2 * batch * kv * skv * d * 2
+    work = Work("attention", "FusedInferAttentionScore", "float16", (batch, heads, 1, skv, d), queries + keys, queries)
+    assert kv_heads(work) == kv
+    # 128 tasks on 24 cores: 6 waves, q = 1.125; 134.2 MB * 1.125 / 1.32 TB/s = 114.4 us + 15; measured 146.06
+    assert us(kernel(work, B2)) == pytest.approx(129.6, abs=1.0)
+
+
+def test_experts_that_get_no_rows_are_not_read():
+    assert active_experts(8, 1) == pytest.approx(1)
+    assert active_experts(8, 1000) == pytest.approx(8)
+    assert [padded_rows(r) for r in (1, 16, 17, 64, 65, 129)] == [16, 16, 32, 64, 128, 256]
+    weights = 2 * 64 * 2048 * 2048
+    few, many = (
+        kernel(Work("grouped_matmul", "GroupedMatmul", "bfloat16", (64, m, 2048, 2048), weights + m * 4096, m * 4096), B2)
+        for m in (2, 2000))
+    # two experts of 8.4 MB at 1.45 TB/s against all 64
+    assert us(few) == pytest.approx(7 + 2 * 8.389e6 / 1.45e6, rel=0.05)
+    assert us(many) > 300
+
+
+def test_quantised_grouped_matmul_needs_the_vector_cores():
+    def grouped(dtype: str) -> Cost:
+        return kernel(Work("grouped_matmul", "GroupedMatmul", dtype, (8, 512, 1024, 1024), 9_000_000, 1_048_576), B2)
+
+    assert grouped("bfloat16").task_type == "AI_CORE"
+    assert grouped("int8").task_type == "MIX_AIC"
+    assert grouped("int8").mix_block_dim == 48
+
+
+def test_ai_cpu_is_slow_and_has_no_core_counters():
+    made = kernel(Work("aicpu", "InplaceIndexAdd", "int8", (2_048_000, 1), 4_096_000, 2_048_000), B3)
+    assert us(made) == pytest.approx(12652.2, rel=0.1)  # measured on 910B4-1
+    assert (made.task_type, made.block_dim) == ("AI_CPU", 0)
+    assert made.aic_time == made.aiv_time == 0
+    assert kernel(Work("aicpu", "Cast", "string", (3, 1), 24, 24), B3).duration == pytest.approx(100_000, rel=0.01)
