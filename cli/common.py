@@ -135,8 +135,11 @@ def _told(prog: str, error: Exception) -> tuple[str, str, int]:
     known = _of_ours(error) or _missing_extra(error) or _of_a_path(error) or _wrong_use(prog, error)
     if known is not None:
         return *known, 2
-    return (f"internal error: {type(error).__name__}: {error}",
-            f"run it again with --debug (or {DEBUG}=1) to see where, and report it with that traceback", 2)
+    return (
+        f"internal error: {type(error).__name__}: {error}",
+        f"run it again with --debug (or {DEBUG}=1) to see where, and report it with that traceback",
+        2,
+    )
 
 
 def _of_ours(error: Exception) -> tuple[str, str] | None:

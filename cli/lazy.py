@@ -106,7 +106,8 @@ def build(
 ) -> LazyGroup:
     """See cli.common.lazy_app."""
     app = typer.Typer(
-        cls=LazyGroup, name=prog, help=help, epilog=_example_lines(examples), rich_markup_mode=None, context_settings=SETTINGS)
+        cls=LazyGroup, name=prog, help=help, epilog=_example_lines(examples), rich_markup_mode=None, context_settings=SETTINGS
+    )
     app.callback()(_options(version))
     group = get_command(app)
     if not isinstance(group, LazyGroup):
@@ -128,14 +129,16 @@ def _options(version: Callable[[], str] | None) -> Callable[..., None]:
             raise typer.Exit
 
     debug_option = typer.Option(
-        False, "--debug", callback=show_traceback, is_eager=True, expose_value=False, help="Show the traceback of an error.")
+        False, "--debug", callback=show_traceback, is_eager=True, expose_value=False, help="Show the traceback of an error."
+    )
 
     def plain(debug: bool = debug_option) -> None: ...
 
     if version is None:
         return plain
     version_option = typer.Option(
-        False, "--version", callback=show_version, is_eager=True, expose_value=False, help="Show the version and leave.")
+        False, "--version", callback=show_version, is_eager=True, expose_value=False, help="Show the version and leave."
+    )
 
     def versioned(version: bool = version_option, debug: bool = debug_option) -> None: ...
 

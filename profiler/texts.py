@@ -84,14 +84,8 @@ def checked(line: Checked, lang: str = "en") -> str:
         return str(words["one_finding" if line.count == 1 else "findings"]).format(count=line.count, time=duration(line.ns))
     if line.state == "fine":
         return str(words["fine"])
-    reason, switch = reasons(line, lang)
-    return str(words["not_measured" if switch else "not_measured_plain"]).format(why=reason, switch=switch)
-
-
-def reasons(line: Checked, lang: str = "en") -> tuple[str, str]:
-    """Why a layer was not measured and how to switch it on, in words ("" where there is nothing to say)."""
-    found = table(lang)
-    return str(found["why"].get(line.why, line.why)), str(found["switch"].get(line.switch, line.switch))
+    reason = table(lang).get("why", {}).get(line.why, line.why)  # the reason is English and the key of its translations
+    return str(words["not_measured" if line.switch else "not_measured_plain"]).format(why=reason, switch=line.switch)
 
 
 def gain(found: Gain, window: int, lang: str = "en") -> str:
@@ -100,5 +94,6 @@ def gain(found: Gain, window: int, lang: str = "en") -> str:
     time = f"{duration(found.ns)} ({percent(found.ns / max(1, window))})"
     if found.at_most:
         time = str(words["gain"]["at_most"]).format(time=time)
-    return str(words["gain"]["text"]).format(time=time, method=words["method"][found.method],
-                                             confidence=words["confidence"][found.confidence])
+    return str(words["gain"]["text"]).format(
+        time=time, method=words["method"][found.method], confidence=words["confidence"][found.confidence]
+    )

@@ -38,7 +38,16 @@ DIRECTION: dict[str, tuple[str, ...]] = {
     "npu.plog": (),
     "npu.smi": ("npu.driver",),
     # Of the device the runtime sees the records it hands through the door, never the engines or the clock.
-    "npu.runtime": ("npu.driver", "npu.device.task", "npu.device.memory", "npu.ops", "npu.hccl", "npu.om", "npu.host", "npu.plog"),
+    "npu.runtime": (
+        "npu.driver",
+        "npu.device.task",
+        "npu.device.memory",
+        "npu.ops",
+        "npu.hccl",
+        "npu.om",
+        "npu.host",
+        "npu.plog",
+    ),
     "npu.graph": ("npu.ops", "npu.om"),
     "npu.acl": ("npu.runtime", "npu.hccl"),
     "npu.shim": ("npu.acl", "npu.runtime", "npu.hccl"),
@@ -144,7 +153,8 @@ def test_imports_go_in_one_direction(package: str) -> None:
     ("npu.soc", "npu.units", True), ("npu.units", "npu.soc", False), ("npu.cost.matmul", "npu.soc", True),
     ("npu.driver.door", "npu.device.task", True), ("npu.device.task", "npu.driver.door", False),
     ("npu.runtime.stream", "profiler.record", False),
-    ("npu.runtime.stream", "npu.device.task", True), ("npu.runtime.stream", "npu.device.scheduler", False), ("npu.device.engine", "npu.events", True),
+    ("npu.runtime.stream", "npu.device.task", True), ("npu.runtime.stream", "npu.device.scheduler", False),
+    ("npu.device.engine", "npu.events", True),
     ("profiler.report.html", "profiler.findings", True), ("profiler.report.html", "profiler.analysis", False),
     ("profiler.read.own", "profiler.read.fields", True), ("profiler.read.own", "profiler", False),
     ("profiler.trace", "npu.runtime", False), ("profiler.analysis", "npu.cost", True), ("profiler", "profiler.read", True),
@@ -159,7 +169,8 @@ def test_the_rule_itself(importer: str, imported: str, expected: bool) -> None:
 def test_all_forms_of_import_are_seen(tmp_path: Path) -> None:
     path = tmp_path / "made.py"
     path.write_text(
-        "import npu.soc as s, json\nfrom npu import units\nfrom npu.cost.work import Work\nfrom . import door\nfrom ..device import task\n"
+        "import npu.soc as s, json\nfrom npu import units\nfrom npu.cost.work import Work\n"
+        "from . import door\nfrom ..device import task\n"
         "if 1:\n    from cli import common\ndef f():\n    import profiler.trace\n"
     )
     seen = [(i.imported, i.line) for i in imports_of("npu.driver.made", path)]
@@ -177,7 +188,9 @@ def test_files_stay_short() -> None:
     }
     for path, lines in lengths.items():
         if WARN_LINES < lines <= MOST_LINES:
-            warnings.warn(f"{path} has {lines} lines: over {WARN_LINES} needs a reason, say it in the file or split it", stacklevel=1)
+            warnings.warn(
+                f"{path} has {lines} lines: over {WARN_LINES} needs a reason, say it in the file or split it", stacklevel=1
+            )
     assert {str(path): lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
 
 
@@ -189,7 +202,11 @@ def scripts() -> dict[str, str]:
 
 def start_lines() -> list[tuple[str, ...]]:
     """Command lines that must start light: named ones, --help of every command and of every verb."""
-    lines: list[tuple[str, ...]] = [("npu-smi", "info"), ("npu-diag", "error", "507018"), ("npu-diag", "error", "507018", "--json")]
+    lines: list[tuple[str, ...]] = [
+        ("npu-smi", "info"),
+        ("npu-diag", "error", "507018"),
+        ("npu-diag", "error", "507018", "--json"),
+    ]
     for name, module in scripts().items():
         lines.append((name, "--help"))
         if module in MODULES and name != "npuscope":  # the umbrella's verbs are the others'
@@ -211,8 +228,9 @@ def loaded(arguments: tuple[str, ...], folder: Path, **environ: str) -> tuple[se
     """Top-level packages a command imported, and how it ended."""
     command = Path(sys.executable).with_name(arguments[0])
     env = {**os.environ, "NPU_STATE_DIR": str(folder), **environ}
-    done = subprocess.run([sys.executable, "-X", "importtime", command, *arguments[1:]], capture_output=True, text=True, env=env,
-                          cwd=folder)
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", command, *arguments[1:]], capture_output=True, text=True, env=env, cwd=folder
+    )
     times = (line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:"))
     return {name.partition(".")[0] for name in times}, done
 

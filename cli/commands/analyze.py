@@ -3,65 +3,71 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.options import Json, Lang
+
 if TYPE_CHECKING:
     from profiler.findings import Report
 
-SEVERITIES = ("critical", "warning", "note")
+
+PIPE_WIDTH = 10_000  # a pipe gets whole lines, as grep wants them
+
+
+class Severity(StrEnum):
+    critical = "critical"
+    warning = "warning"
+    note = "note"
 
 
 def analyze(
     path: Annotated[str, typer.Argument(help="A PROF folder, its parent, or a single profile file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="The same facts as JSON.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Also findings below the note level.")] = False,
-    lang: Annotated[str, typer.Option("--lang", help="Language of the texts: en or zh.")] = "en",
+    json: Json = False,
+    all: Annotated[bool, typer.Option("--all", help="Also findings below the note level.")] = False,
+    lang: Lang = None,
     fail_on: Annotated[
-        str, typer.Option("--fail-on", help="Exit with 1 if a finding is at least this severe: critical, warning, note.")
-    ] = "",
-) -> None:
+        Severity | None, typer.Option("--fail-on", help="Exit with 1 if a finding is at least this severe.", show_default=False)
+    ] = None,
+) -> int:
     """Say where the time goes, in the order to look: framework and graph, host, copies, operators, communication."""
     from profiler import open as open_trace
     from profiler.analysis import analyze as judge
-    from profiler.texts import LANGUAGES
-    from profiler.trace import Unreadable
 
-    _one_of("--lang", lang, LANGUAGES)
-    _one_of("--fail-on", fail_on, ("", *SEVERITIES))
-    try:
-        trace = open_trace(path)
-    except Unreadable as error:
-        print(f"{error.what}\n{error.next}", file=sys.stderr)
-        raise typer.Exit(2) from error
-    reports = [judge(part, everything) for part in (trace, *trace.parts)]
-    _print(reports, as_json, lang)
-    if fail_on and any(SEVERITIES.index(f.severity) <= SEVERITIES.index(fail_on) for r in reports for f in r.findings if not f.cause):
-        raise typer.Exit(1)
+    trace = open_trace(path)
+    reports = [judge(part, all) for part in (trace, *trace.parts)]
+    if json:
+        _print_json(reports)
+    else:
+        _print_text(reports, lang)
+    return int(fail_on is not None and any(_fails(report, fail_on) for report in reports))
 
 
-def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise typer.BadParameter(f"{value!r} is not one of {', '.join(k for k in known if k)}", param_hint=option)
+def _fails(report: Report, least: Severity) -> bool:
+    order = list(Severity)
+    return any(order.index(Severity(f.severity)) <= order.index(least) for f in report.findings if not f.cause)
 
 
-def _print(reports: list[Report], as_json: bool, lang: str) -> None:
-    """The first report is that of the path itself; other processes or ranks found there follow as parts."""
-    if as_json:
-        import json
+def _print_json(reports: list[Report]) -> None:
+    """The report of the path itself; other processes or ranks found there follow in it as parts."""
+    import json
 
-        from profiler.report.json_report import to_json
+    from profiler.report.json_report import to_json
 
-        first, *rest = (to_json(r) for r in reports)
-        print(json.dumps(first | {"parts": rest}, ensure_ascii=False, indent=1))
-        return
+    first, *rest = (to_json(r) for r in reports)
+    print(json.dumps(first | {"parts": rest}, ensure_ascii=False, indent=1))
+
+
+def _print_text(reports: list[Report], lang: Lang) -> None:
     from rich.console import Console
 
+    from cli.terminal import language
     from profiler.report.terminal import print_report
 
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
     for number, report in enumerate(reports):
         if number:
             console.print()
-        print_report(report, console, lang)
+        print_report(report, console, language(lang))

@@ -63,8 +63,7 @@ def compile(options: Options, cann: str = CANN) -> Summary:
     inputs, outputs = ([v.name for v in group] for group in (proto.graph.input, proto.graph.output))
     plan = make_plan(units(proto.graph, groups), types, inputs, outputs, options.precision, options.input_format,
                      options.reuse_memory)
-    warnings = [*contradictions(parsed.proto.graph, parsed.stored), *(f"the fusion switch file names {n}, which the simulated ATC does not have"
-                                    for n in switches.names() if n not in {p.name for p in registry.PASSES})]
+    warnings = [*contradictions(parsed.proto.graph, parsed.stored), *unknown_passes(switches)]
     model = om.Model(
         soc=options.soc, build=build_record(options, cann, counts, misses, sum(t.bytes for t in types.values() if t.constant)),
         inputs=tuple(_tensor(types[n], options.input_format) for n in inputs),
@@ -74,6 +73,12 @@ def compile(options: Options, cann: str = CANN) -> Summary:
     if options.statistics:
         fusion_result.write(fusion_result.where(os.getpid()), counts)
     return Summary(options.output, model, counts, tuple(misses), tuple(warnings), size, time.perf_counter() - start)
+
+
+def unknown_passes(switches: Switches) -> list[str]:
+    """One line for each pass the switch file names and the simulated ATC does not have."""
+    ours = {p.name for p in registry.PASSES}
+    return [f"the fusion switch file names {n}, which the simulated ATC does not have" for n in switches.names() if n not in ours]
 
 
 def build_record(options: Options, cann: str, counts: dict[str, dict[str, Outcome]], misses: Sequence[NearMiss],
@@ -96,4 +101,4 @@ def check_borders(graph: Any, types: dict[str, Operand]) -> None:
 
 def _tensor(value: Operand, input_format: str) -> om.Tensor:
     known = PLANES if input_format != "ND" else {}
-    return om.Tensor(value.name, value.dtype, value.dims, known.get(len(value.dims), "ND"))
+    return om.Tensor(value.name, value.dtype, value.dims if value.ranked else (-1,), known.get(len(value.dims), "ND"))

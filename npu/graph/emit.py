@@ -60,12 +60,13 @@ def write(made: Any, path: Path) -> int:
     size = made.ByteSize()
     if size > om.MAX_BYTES:
         raise AtcError("E13023", item="OM model", size=size, maxsize=om.MAX_BYTES)
+    data = made.SerializeToString(deterministic=True)
     try:
-        onnx.checker.check_model(made)
+        onnx.checker.check_model(data)
     except onnx.checker.ValidationError as error:
         what = " ".join(str(error).split())[:600]
         raise AtcError("E19999", reason="The optimised graph is not valid.", more=(what,)) from error
-    data = om.seal(made.SerializeToString(deterministic=True))
+    data = om.seal(data)
     partial = path.with_name(path.name + ".part")
     try:
         partial.write_bytes(data)

@@ -21,7 +21,8 @@ def operand(value: Any) -> Operand:
     """A ValueInfoProto as an operand; open dims are -1, the dtype is "" when it is no tensor."""
     tensor = value.type.tensor_type
     dims = tuple(int(d.dim_value) if d.HasField("dim_value") else -1 for d in tensor.shape.dim)
-    return Operand(value.name, NAMES.get(tensor.elem_type, "") if value.type.HasField("tensor_type") else "", dims)
+    dtype = NAMES.get(tensor.elem_type, "") if value.type.HasField("tensor_type") else ""
+    return Operand(value.name, dtype, dims, ranked=tensor.HasField("shape"))
 
 
 def operands(graph: Any) -> dict[str, Operand]:

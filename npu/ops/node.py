@@ -14,12 +14,16 @@ INNER_BYTES = {"complex128": 16.0, "int4": 0.5, "uint4": 0.5, "int2": 0.25, "uin
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An input or output of a node. dims hold -1 where open; dtype "" when it is no tensor (a sequence, an optional)."""
+    """An input or output of a node. dims hold -1 where open; dtype "" when it is no tensor (a sequence, an optional).
+
+    ranked: False when not even the number of dims is known; dims is empty then.
+    """
 
     name: str
     dtype: str
     dims: tuple[int, ...]
     constant: bool = False
+    ranked: bool = True
 
     @property
     def elements(self) -> int:

@@ -17,7 +17,7 @@ from profiler.trace import Array, Trace
 
 
 class Work:
-    """The sets of view V1 of one device, as row masks: C kernels and AI CPU tasks outside collectives, M collectives, P copies."""
+    """The sets of view V1 of one device, as row masks: C kernels and AI CPU tasks, M collectives, P copies outside them."""
 
     def __init__(self, trace: Trace, device: int) -> None:
         here = trace.task["device"] == device if trace.task else np.zeros(0, bool)
@@ -46,8 +46,10 @@ def in_collective(trace: Trace) -> Array:
     stream, number = trace.comm.get("stream"), trace.comm.get("task_id")
     if stream is not None and number is not None and "task_id" in trace.task:
         known = (stream >= 0) & (number >= 0)
-        found |= np.isin(_key(trace.task["device"], trace.task["stream"], trace.task["task_id"]),
-                         _key(trace.comm["device"][known], stream[known], number[known]))
+        found |= np.isin(
+            _key(trace.task["device"], trace.task["stream"], trace.task["task_id"]),
+            _key(trace.comm["device"][known], stream[known], number[known]),
+        )
     return found
 
 
@@ -87,10 +89,16 @@ def _of_device(trace: Trace, steps: Steps, launches: Launches, device: int) -> I
     def step_of(launch: Array) -> Array:
         return steps.of(launch) if stepped else np.zeros(len(launch), np.int64)
 
-    step = {"c": step_of(launches.time[c]), "p": step_of(launches.time[p]), "a": step_of(launches.time[a]),
-            "m": step_of(comm_launch(trace)[m]) if len(m) else np.zeros(0, np.int64)}
-    times = {n: (t["start"][r], t["end"][r]) if len(r) else (r, r) for n, t, r in
-             (("c", trace.task, c), ("p", trace.task, p), ("a", trace.task, a), ("m", trace.comm, m))}
+    step = {
+        "c": step_of(launches.time[c]),
+        "p": step_of(launches.time[p]),
+        "a": step_of(launches.time[a]),
+        "m": step_of(comm_launch(trace)[m]) if len(m) else np.zeros(0, np.int64),
+    }
+    times = {
+        n: (t["start"][r], t["end"][r]) if len(r) else (r, r)
+        for n, t, r in (("c", trace.task, c), ("p", trace.task, p), ("a", trace.task, a), ("m", trace.comm, m))
+    }
     first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
     for name in ("c", "m"):
         inside = step[name] >= 0
@@ -114,13 +122,21 @@ def _of_device(trace: Trace, steps: Steps, launches: Launches, device: int) -> I
         return sums
 
     computing, collectives, copies, aicpu = (placed(n) for n in ("c", "m", "p", "a"))
-    busy = intervals.union(np.concatenate((computing.starts, collectives.starts)), np.concatenate((computing.ends, collectives.ends)))
+    busy = intervals.union(
+        np.concatenate((computing.starts, collectives.starts)), np.concatenate((computing.ends, collectives.ends))
+    )
     other = ~np.isin(c, a)
     step["o"], times["o"] = step["c"][other], (times["c"][0][other], times["c"][1][other])
-    sums = {"computing": computing, "communication": collectives, "overlapped": intervals.intersect(computing, collectives),
-            "communication_not_overlapped": intervals.subtract(collectives, computing), "busy": busy,
-            "copies": intervals.subtract(copies, busy), "copies_hidden": intervals.intersect(copies, busy),
-            "aicpu": intervals.subtract(aicpu, placed("o"))}
+    sums = {
+        "computing": computing,
+        "communication": collectives,
+        "overlapped": intervals.intersect(computing, collectives),
+        "communication_not_overlapped": intervals.subtract(collectives, computing),
+        "busy": busy,
+        "copies": intervals.subtract(copies, busy),
+        "copies_hidden": intervals.intersect(copies, busy),
+        "aicpu": intervals.subtract(aicpu, placed("o")),
+    }
     lengths = {name: per_step(spans) for name, spans in sums.items()}
     free = stage - lengths.pop("busy")
     # A host that runs ahead ends a step before its work does: then only marked steps have a beginning and an end of their own.
@@ -130,7 +146,14 @@ def _of_device(trace: Trace, steps: Steps, launches: Launches, device: int) -> I
         if not filled[i]:
             continue
         values = {name: int(v[i]) for name, v in lengths.items()}
-        yield Breakdown(rank=rank if isinstance(rank, int) else -1, device=device, step=int(steps.ids[i]) if stepped else 0,
-                        stage=int(stage[i]), free=int(free[i]), idle=int(free[i]) - values["copies"],
-                        preparing=int(first[i] - steps.starts[i]) if bounded else None,
-                        tail=int(steps.ends[i] - last[i]) if bounded else None, **values)
+        yield Breakdown(
+            rank=rank if isinstance(rank, int) else -1,
+            device=device,
+            step=int(steps.ids[i]) if stepped else 0,
+            stage=int(stage[i]),
+            free=int(free[i]),
+            idle=int(free[i]) - values["copies"],
+            preparing=int(first[i] - steps.starts[i]) if bounded else None,
+            tail=int(steps.ends[i] - last[i]) if bounded else None,
+            **values,
+        )

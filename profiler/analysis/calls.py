@@ -13,8 +13,15 @@ SYNC = SYNC_STREAM + SYNC_DEVICE + SYNC_EVENT
 EXECUTE = ("aclmdlExecute", "aclmdlExecuteV2", "aclmdlExecuteAsync", "aclmdlExecuteAsyncV2")
 EXECUTE_BLOCKING = ("aclmdlExecute", "aclmdlExecuteV2")
 COPY_BLOCKING = ("aclrtMemcpy", "aclrtMemcpy2d", "aclrtMemcpy2D", "aclrtMemset")
-COPY = ("aclrtMemcpy", "aclrtMemcpyAsync", "aclrtMemcpy2d", "aclrtMemcpy2D", "aclrtMemcpy2dAsync", "aclrtMemcpy2DAsync",
-        "aclrtMemcpyAsyncWithCondition")
+COPY = (
+    "aclrtMemcpy",
+    "aclrtMemcpyAsync",
+    "aclrtMemcpy2d",
+    "aclrtMemcpy2D",
+    "aclrtMemcpy2dAsync",
+    "aclrtMemcpy2DAsync",
+    "aclrtMemcpyAsyncWithCondition",
+)
 LOAD = ("aclmdlLoad", "aclopCompile", "aclGenGraph")  # beginnings: a step that holds one of these is warm-up
 
 

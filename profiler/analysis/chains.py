@@ -47,10 +47,10 @@ def lay_out(trace: Trace, waits: Array) -> Chains:
     count = len(calls) + span_count + 2 * int(hidden.sum())
 
     chain = np.empty(count, np.int64)
-    chain[:len(calls)] = np.unique(thread, return_inverse=True)[1]
-    threads = int(chain[:len(calls)].max(initial=-1)) + 1
-    chain[len(calls):len(calls) + span_count] = threads + np.unique(stream_key, return_inverse=True)[1]
-    chain[len(calls) + span_count:] = -1 - np.arange(count - len(calls) - span_count)  # alone
+    chain[: len(calls)] = np.unique(thread, return_inverse=True)[1]
+    threads = int(chain[: len(calls)].max(initial=-1)) + 1
+    chain[len(calls) : len(calls) + span_count] = threads + np.unique(stream_key, return_inverse=True)[1]
+    chain[len(calls) + span_count :] = -1 - np.arange(count - len(calls) - span_count)  # alone
     time, start, row = np.empty(count, np.int64), np.empty(count, np.int64), np.full(count, -1, np.int64)
     is_task, kernel = np.zeros(count, bool), np.zeros(count, bool)
     call_start, call_end, task = np.empty(api_count, np.int64), np.empty(api_count, np.int64), np.empty(task_count, np.int64)
@@ -66,10 +66,10 @@ def lay_out(trace: Trace, waits: Array) -> Chains:
             time[nodes] = trace.api[name]
             row[nodes] = np.arange(api_count)
     first = len(calls)
-    time[first:first + span_count], start[first:first + span_count] = spans.end[stream_order], spans.start[stream_order]
-    is_task[first:first + span_count] = True
-    kernel[first:first + span_count] = spans.kernel[stream_order]
-    row[first:first + span_count] = np.where(stream_order < task_count, stream_order, -1)
+    time[first : first + span_count], start[first : first + span_count] = spans.end[stream_order], spans.start[stream_order]
+    is_task[first : first + span_count] = True
+    kernel[first : first + span_count] = spans.kernel[stream_order]
+    row[first : first + span_count] = np.where(stream_order < task_count, stream_order, -1)
     real = stream_order < task_count
     task[stream_order[real]] = first + np.flatnonzero(real)
     start[~is_task] = time[~is_task]
@@ -112,7 +112,9 @@ def _outer(trace: Trace, waits: Array) -> Array:
     keys = base[outermost] + start[outermost]
     at = np.maximum(np.searchsorted(keys, base + start, side="right") - 1, 0)
     holder = outermost[at]
-    inside = (thread[holder] == thread) & (start[holder] <= start) & (end <= end[holder]) & (end - start < end[holder] - start[holder])
+    inside = (
+        (thread[holder] == thread) & (start[holder] <= start) & (end <= end[holder]) & (end - start < end[holder] - start[holder])
+    )
     return np.where(inside, holder, own)
 
 
@@ -126,18 +128,19 @@ class _Spans(NamedTuple):
 
 def _spans(trace: Trace) -> _Spans:
     """Task rows, then rows of collectives that have no task rows, each group on a chain of its own (stream below zero)."""
-    task = trace.task
-    parts = [_Spans(*(task[n].astype(np.int64) for n in ("device", "stream", "start", "end")), trace.tasks_of("kernel", "aicpu"))] \
-        if task else []
+    parts = []
+    if task := trace.task:
+        device, stream, start, end = (task[n].astype(np.int64) for n in ("device", "stream", "start", "end"))
+        parts.append(_Spans(device, stream, start, end, trace.tasks_of("kernel", "aicpu")))
     if trace.comm and not in_collective(trace).any():
-        rows = np.flatnonzero(trace.comm["level"] == events.COMM_LEVELS.index("op"))
-        stream, group = trace.comm.get("stream"), trace.comm.get("group")
-        own = np.full(len(rows), -1, np.int64) if stream is None else stream[rows].astype(np.int64)
-        by_group = -2 - (np.zeros(len(rows), np.int64) if group is None else group[rows].astype(np.int64) + 1)
-        comm = trace.comm.take(rows)
-        parts.append(_Spans(comm["device"].astype(np.int64), np.where(own >= 0, own, by_group), comm["start"].astype(np.int64),
-                            comm["end"].astype(np.int64), np.zeros(len(rows), bool)))
+        comm = trace.comm.take(trace.comm["level"] == events.COMM_LEVELS.index("op"))
+        known, group = comm.get("stream"), comm.get("group")
+        alone = np.full(len(comm), -2, np.int64) if group is None else -3 - group.astype(np.int64)
+        own = alone if known is None else np.where(known >= 0, known.astype(np.int64), alone)
+        device, start, end = (comm[n].astype(np.int64) for n in ("device", "start", "end"))
+        parts.append(_Spans(device, own, start, end, np.zeros(len(comm), bool)))
     if not parts:
         nothing = np.zeros(0, np.int64)
         return _Spans(nothing, nothing, nothing, nothing, np.zeros(0, bool))
-    return _Spans(*map(np.concatenate, zip(*parts, strict=True)))
+    device, stream, start, end, kernel = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return _Spans(device, stream, start, end, kernel)

@@ -16,40 +16,56 @@ def _known(values: object) -> bool:
 
 
 def _graph(context: Context) -> tuple[str, str]:
-    return ("", "") if _known(context.trace.task.get("op_type")) else ("no-kernels", "task-time")
+    return ("", "") if _known(context.trace.task.get("op_type")) else ("no operator types were recorded", "--task-time=l1")
 
 
 def _host(context: Context) -> tuple[str, str]:
-    return ("", "") if context.trace.api else ("no-calls", "ascendcl")
+    return ("", "") if context.trace.api else ("no host calls were recorded", "--ascendcl=on")
 
 
 def _copy(context: Context) -> tuple[str, str]:
     trace = context.trace
     seen = trace.tasks_of("copy", "memset").any() or _known(trace.api.get("direction"))
-    return ("", "") if seen or (trace.api and trace.task) else ("no-copies", "task-time")
+    return (
+        ("", "")
+        if seen or (trace.api and trace.task)
+        else ("neither copies nor host calls were recorded", "--task-time=l1 --ascendcl=on")
+    )
 
 
 def _operator(context: Context) -> tuple[str, str]:
     task = context.trace.task
-    counters = [n for n in task if n.endswith("_ratio") or n.endswith("_rate")]
-    return ("", "") if any(np.nan_to_num(task[n]).any() for n in counters) else ("no-counters", "aic-metrics")
+    counters = [n for n in task if n.endswith(("_ratio", "_rate"))]
+    return (
+        ("", "")
+        if any(np.nan_to_num(task[n]).any() for n in counters)
+        else ("no AI Core counters were recorded", "--aic-metrics=PipeUtilization")
+    )
 
 
 def _communication(context: Context) -> tuple[str, str]:
     if context.trace.comm:
         return "", ""
     world = context.trace.meta.get("world_size", 1)
-    return ("no-collectives", "hccl") if isinstance(world, int) and world > 1 else ("one-rank", "every-rank")
+    return (
+        ("no collectives were recorded", "--hccl=on")
+        if isinstance(world, int) and world > 1
+        else ("only one rank ran, without collectives", "")
+    )
 
 
 NEEDS: dict[str, Callable[[Context], tuple[str, str]]] = {
-    "graph": _graph, "host": _host, "copy": _copy, "operator": _operator, "communication": _communication,
+    "graph": _graph,
+    "host": _host,
+    "copy": _copy,
+    "operator": _operator,
+    "communication": _communication,
 }
 
 
 def checklist(context: Context, findings: Sequence[Finding], judged: Sequence[str]) -> tuple[Checked, ...]:
-    """One line per layer. `judged`: layers at least one rule looks at. Reasons and switches are keys of the texts; a layer's
-    time is the gain of its findings replayed together."""
+    """One line per layer. `judged`: layers at least one rule looks at. Reasons are English and the keys
+    of other languages; a layer's time is the gain of its findings replayed together."""
     lines = []
     for layer in LAYERS:
         mine = [f for f in findings if f.layer == layer and not f.cause]
@@ -59,7 +75,7 @@ def checklist(context: Context, findings: Sequence[Finding], judged: Sequence[st
         elif why:
             lines.append(Checked(layer, "not_measured", why=why, switch=switch))
         elif layer not in judged:
-            lines.append(Checked(layer, "not_measured", why="no-rule", switch=""))
+            lines.append(Checked(layer, "not_measured", why="no rule of this version judges it"))
         else:
             lines.append(Checked(layer, "fine"))
     return tuple(lines)

@@ -12,8 +12,8 @@ from profiler.analysis import breakdown, critical_path, gaps, graph, medians, st
 from profiler.analysis.edits import Edit
 from profiler.analysis.launches import join
 from profiler.analysis.replay import Draft, Replay
-from profiler.findings import Breakdown, ReplayQuality
-from profiler.trace import Array, Trace
+from profiler.findings import Breakdown, Evidence, ReplayQuality
+from profiler.trace import Array, Columns, Trace
 
 
 class Context:
@@ -75,13 +75,44 @@ class Context:
     def calls_in_window(self, mask: Array) -> Array:
         """Rows of an api mask that start inside the window, by thread and start."""
         api = self.trace.api
-        rows = np.flatnonzero(mask & (api["start"] >= self.window[0]) & (api["start"] < self.window[1])) if api else np.zeros(0, np.int64)
+        rows = (
+            np.flatnonzero(mask & (api["start"] >= self.window[0]) & (api["start"] < self.window[1]))
+            if api
+            else np.zeros(0, np.int64)
+        )
         return rows[np.lexsort((api["start"][rows], api["thread"][rows]))] if len(rows) else rows
 
     def tasks_in_window(self, mask: Array) -> Array:
         """Rows of a task mask that were launched inside the window."""
         time = self.launches.time
         return np.flatnonzero(mask & (time >= self.window[0]) & (time < self.window[1]))
+
+    def calls_shown(self, rows: Array) -> tuple[Evidence, ...]:
+        """Calls as evidence, in the given order."""
+        return self._shown(self.trace.api, "api", rows, self.trace.api.get("site"))
+
+    def tasks_shown(self, rows: Array) -> tuple[Evidence, ...]:
+        """Tasks as evidence, in the given order, with the call site of their launch."""
+        sites = self.trace.api.get("site")
+        launch = self.launches.row[rows]
+        return self._shown(self.trace.task, "task", rows, sites, launch)
+
+    def _shown(
+        self, table: Columns, name: str, rows: Array, sites: Array | None, at: Array | None = None
+    ) -> tuple[Evidence, ...]:
+        names, text = table.get("name"), self.trace.strings
+        calls = rows if at is None else at
+        return tuple(
+            Evidence(
+                text[int(names[r])] if names is not None else "",
+                int(table["start"][r]),
+                int(table["end"][r]),
+                name,
+                (int(r),),
+                text[int(sites[c])] if sites is not None and c >= 0 else "",
+            )
+            for r, c in zip(rows.tolist(), calls.tolist(), strict=True)
+        )
 
     def sites(self, rows: Array, most: int = 3) -> tuple[str, ...]:
         """Call sites of api rows, the most frequent first."""

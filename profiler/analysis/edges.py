@@ -76,8 +76,11 @@ def recorded(trace: Trace, launches: Launches, chains: Chains, slop: int) -> Gro
             own = (at >= 0) & (trace.task["stream"][records[np.maximum(at, 0)]] == trace.task["stream"][open_])
             at = np.where(own, at - 1, at)
         source = records[np.maximum(at, 0)]
-        good = (at >= 0) & (trace.task["stream"][source] != trace.task["stream"][open_]) \
+        good = (
+            (at >= 0)
+            & (trace.task["stream"][source] != trace.task["stream"][open_])
             & (launches.time[source] <= launches.time[open_])
+        )
         pairs.append((source[good], open_[good]))
     source, target = (np.concatenate([p[i] for p in pairs]) for i in (0, 1))
     return chains.task[source], chains.task[target], np.zeros(len(source), np.int64), np.full(len(source), -1)
@@ -104,8 +107,11 @@ def waited(trace: Trace, launches: Launches, chains: Chains, slop: int) -> Group
     rest = rows[own < 0]
     for_event = trace.api_named(*SYNC_EVENT)[rest]
     event, records = column(trace, "api", "event")[rest[for_event]], np.flatnonzero(trace.tasks_of("record"))
-    found = _last_before(column(trace, "task", "event")[records], launches.time[records], event, trace.api["start"][rest[for_event]]) \
-        if len(records) else np.full(len(event), -1)
+    found = (
+        _last_before(column(trace, "task", "event")[records], launches.time[records], event, trace.api["start"][rest[for_event]])
+        if len(records)
+        else np.full(len(event), -1)
+    )
     groups.append((records[found[found >= 0]] if len(records) else NONE, rest[for_event][found >= 0]))
     groups.extend(_stream_waits(trace, launches, rest[~for_event], slop))
     source, owner = (np.concatenate([g[i] for g in groups]) for i in (0, 1))
@@ -159,7 +165,12 @@ def _neighbours(trace: Trace, rows: Array, engines: Array) -> tuple[Array, Array
     device, stream, start = (trace.task[n][rows] for n in ("device", "stream", "start"))
     order = np.lexsort((trace.task["end"][rows], start, engines, device))
     a, b = order[:-1], order[1:]
-    good = (device[a] == device[b]) & (engines[a] == engines[b]) & (stream[a] != stream[b]) & (trace.task["end"][rows[a]] <= start[b])
+    good = (
+        (device[a] == device[b])
+        & (engines[a] == engines[b])
+        & (stream[a] != stream[b])
+        & (trace.task["end"][rows[a]] <= start[b])
+    )
     return rows[a[good]], rows[b[good]]
 
 
@@ -176,4 +187,3 @@ def _cores(trace: Trace) -> Array:
     except KeyError:
         chip = soc.find(soc.DEFAULT)
     return np.where(_core_kind(trace) == 1, chip.vector_cores, chip.aic)
-

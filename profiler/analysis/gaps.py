@@ -38,8 +38,11 @@ def busy(trace: Trace, device: int, copies: bool = True) -> Spans:
 def idle(trace: Trace, launches: Launches, device: int, window: tuple[int, int]) -> Gaps:
     """The idle intervals of a device, each split into host late and the rest by the launch of the task that ends it."""
     starts, ends = intervals.gaps(busy(trace, device), *window)
-    rows = np.flatnonzero((trace.task["device"] == device) & trace.tasks_of("kernel", "aicpu", "copy", "memset")) if trace.task \
+    rows = (
+        np.flatnonzero((trace.task["device"] == device) & trace.tasks_of("kernel", "aicpu", "copy", "memset"))
+        if trace.task
         else np.zeros(0, np.int64)
+    )
     rows = rows[np.argsort(trace.task["start"][rows], kind="stable")] if len(rows) else rows
     at = np.searchsorted(trace.task["start"][rows], ends) if len(rows) else np.zeros(len(ends), np.int64)
     following = np.where(at < len(rows), rows[np.minimum(at, len(rows) - 1)], -1) if len(rows) else np.full(len(ends), -1)

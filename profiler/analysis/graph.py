@@ -94,8 +94,25 @@ def build(trace: Trace, launches: Launches) -> Graph:
     edges, weight = edges.take(sound), weight[sound]
     order = np.argsort(rank[edges.target], kind="stable")
     edges, weight = edges.take(order), weight[order]
-    return Graph(chains, time, start, linked, link, np.where(rooted, constrained, NEVER), time - base, constrained - base,
-                 edges.source, edges.target, weight, edges.kind, edges.owner, rank, by_rank, floor_gap, dropped)
+    return Graph(
+        chains,
+        time,
+        start,
+        linked,
+        link,
+        np.where(rooted, constrained, NEVER),
+        time - base,
+        constrained - base,
+        edges.source,
+        edges.target,
+        weight,
+        edges.kind,
+        edges.owner,
+        rank,
+        by_rank,
+        floor_gap,
+        dropped,
+    )
 
 
 def _gap_floor(trace: Trace, launches: Launches, chains: Chains, gap: Array, linked: Array) -> int:

@@ -31,12 +31,31 @@ class Name(NamedTuple):
     layer: str
 
 
-def judged(context: Context, name: Name, facts: Mapping[str, object], edits: Sequence[Edit], *, confidence: str,
-           evidence: tuple[Evidence, ...] = (), sites: tuple[str, ...] = (), method: str = "replay", at_most: bool = False) -> Finding:
+def judged(
+    context: Context,
+    name: Name,
+    facts: Mapping[str, object],
+    edits: Sequence[Edit],
+    *,
+    confidence: str,
+    evidence: tuple[Evidence, ...] = (),
+    sites: tuple[str, ...] = (),
+    method: str = "replay",
+    at_most: bool = False,
+) -> Finding:
     """A finding whose gain is that of its edits, replayed alone."""
     gain = max(0, context.gain(edits))
-    return Finding(name.id, name.number, name.layer, severity(gain, context.length, confidence), facts,
-                   Gain(gain, method, confidence, at_most), evidence, sites, edits=tuple(edits))
+    return Finding(
+        name.id,
+        name.number,
+        name.layer,
+        severity(gain, context.length, confidence),
+        facts,
+        Gain(gain, method, confidence, at_most),
+        evidence,
+        sites,
+        edits=tuple(edits),
+    )
 
 
 def severity(ns: int, window: int, confidence: str) -> str:

@@ -22,8 +22,13 @@ def to_medians(draft: Draft) -> None:
     launched = np.zeros(len(graph.time), bool)
     launched[graph.target] = True
     if len(rows):
-        classes = _classes(trace.task["name"][rows] if "name" in trace.task else rows, column(trace, "task", "in_shapes")[rows],
-                           trace.task["kind"][rows], column(trace, "task", "bytes")[rows], launched[tasks])
+        classes = _classes(
+            trace.task["name"][rows] if "name" in trace.task else rows,
+            column(trace, "task", "in_shapes")[rows],
+            trace.task["kind"][rows],
+            column(trace, "task", "bytes")[rows],
+            launched[tasks],
+        )
         draft.after[tasks] = _median(classes, draft.after[tasks])
     hosts = np.flatnonzero(~chains.is_task & (chains.row >= 0))
     if len(hosts):

@@ -157,15 +157,17 @@ class Draft:
         live = np.flatnonzero(self.alive)
         source, target, weight = graph.source[live], graph.target[live], graph.weight[live]
         if self.added:
-            source, target, weight = (np.concatenate((old, *(a[i] for a in self.added)))
-                                      for i, old in enumerate((source, target, weight)))
+            source, target, weight = (
+                np.concatenate((old, *(a[i] for a in self.added))) for i, old in enumerate((source, target, weight))
+            )
             order = np.argsort(graph.rank[target], kind="stable")
             source, target, weight = source[order], target[order], weight[order]
         return _swept(self.linked, self.link, self.floor, self.after, source, target, weight, graph.by_rank)
 
 
-def _swept(linked: Array, link: Array, floor: Array, after: Array, source: Array, target: Array, weight: Array,
-           by_rank: Array) -> Array:
+def _swept(
+    linked: Array, link: Array, floor: Array, after: Array, source: Array, target: Array, weight: Array, by_rank: Array
+) -> Array:
     """Times of all nodes; edges sorted by rank of their target."""
     count = len(linked)
     if not count:
@@ -204,8 +206,8 @@ def _swept(linked: Array, link: Array, floor: Array, after: Array, source: Array
         times[joint_number] = best + adds[joint_number]
     settled = np.zeros(count, np.int64)
     settled[ordered] = times
-    settled = settled[root] + offset
-    return settled
+    everywhere: Array = settled[root] + offset
+    return everywhere
 
 
 class Replay:

@@ -27,8 +27,12 @@ def report(trace: Trace, all_findings: bool = False) -> Report:
         joint=judge.joint(context, counted),
         quality=context.quality if trace.task else None,
         missing=tuple((m.what, m.why) for m in trace.missing),
-        meta={**{k: v for k, v in trace.meta.items() if k in META}, "step_kind": context.steps.kind,
-              "warm_up": context.steps.first, "clock_errors": context.graph.dropped},
+        meta={
+            **{k: v for k, v in trace.meta.items() if k in META},
+            "step_kind": context.steps.kind,
+            "warm_up": context.steps.first,
+            "clock_errors": context.graph.dropped,
+        },
     )
 
 

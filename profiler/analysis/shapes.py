@@ -7,8 +7,16 @@ from math import prod
 from npu.cost import Work
 
 BYTES = {"FLOAT": 4, "DT_FLOAT": 4, "FLOAT16": 2, "DT_FLOAT16": 2, "DT_BF16": 2, "BF16": 2, "INT8": 1, "DT_INT8": 1, "UINT8": 1}
-DTYPE = {"FLOAT": "float32", "DT_FLOAT": "float32", "FLOAT16": "float16", "DT_FLOAT16": "float16", "DT_BF16": "bfloat16",
-         "BF16": "bfloat16", "INT8": "int8", "DT_INT8": "int8"}
+DTYPE = {
+    "FLOAT": "float32",
+    "DT_FLOAT": "float32",
+    "FLOAT16": "float16",
+    "DT_FLOAT16": "float16",
+    "DT_BF16": "bfloat16",
+    "BF16": "bfloat16",
+    "INT8": "int8",
+    "DT_INT8": "int8",
+}
 
 
 def shapes(text: str) -> list[tuple[int, ...]]:
@@ -50,5 +58,11 @@ def conv_work(op: str, in_shapes: str, in_dtypes: str, in_formats: str, out_shap
     dims = (n, ho, wo, co, ci, kh, kw, 1)
     if min(dims) < 1:
         return None
-    return Work("depthwise" if op.startswith("Depthwise") else "conv", op, DTYPE[dtypes[0]], dims,
-                size * (prod(data) + prod(weight)), size * prod(out))
+    return Work(
+        "depthwise" if op.startswith("Depthwise") else "conv",
+        op,
+        DTYPE[dtypes[0]],
+        dims,
+        size * (prod(data) + prod(weight)),
+        size * prod(out),
+    )

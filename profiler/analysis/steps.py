@@ -82,7 +82,9 @@ def _executions(trace: Trace, launches: Launches) -> Steps | None:
     if len(runs) < 2:
         return None
     first = launches.first[runs]
-    model = np.where(first >= 0, column(trace, "task", "model")[np.maximum(first, 0)], -1) if trace.task else np.full(len(runs), -1)
+    model = (
+        np.where(first >= 0, column(trace, "task", "model")[np.maximum(first, 0)], -1) if trace.task else np.full(len(runs), -1)
+    )
     runs = _most(runs, model)
     runs = _most(runs, trace.api["thread"][runs])
     runs = runs[np.argsort(trace.api["start"][runs], kind="stable")]
@@ -100,8 +102,9 @@ def _executions(trace: Trace, launches: Launches) -> Steps | None:
     after = np.searchsorted(openers, np.where(before >= 0, closers[np.maximum(before, 0)], -1))
     opened = np.where(after < len(openers), openers[np.minimum(after, len(openers) - 1)], len(mine)) if len(openers) else at
     starts = trace.api["start"][mine[np.minimum(opened, at)]]
-    return Steps("execution", starts, np.append(starts[1:], _last_end(trace, launches, mine, int(at[-1]), waits)),
-                 np.arange(len(starts)))
+    return Steps(
+        "execution", starts, np.append(starts[1:], _last_end(trace, launches, mine, int(at[-1]), waits)), np.arange(len(starts))
+    )
 
 
 def _last_end(trace: Trace, launches: Launches, mine: Array, at: int, waits: Array) -> int:
@@ -142,7 +145,7 @@ def _sequence(trace: Trace, launches: Launches) -> Steps | None:
         blocks = names[whole[:, None] + np.arange(period)]
         same = (blocks == blocks[-1]).all(axis=1) & (np.diff(whole, append=whole[-1] + period) == period)
         odd = np.flatnonzero(~same)
-        whole = whole[odd[-1] + 1 if len(odd) else 0:]
+        whole = whole[odd[-1] + 1 if len(odd) else 0 :]
         if len(whole) < STEADY_MIN:
             continue
         starts = trace.api["start"][rows[whole]]
@@ -158,7 +161,7 @@ def _warm_up(trace: Trace, launches: Launches, steps: Steps) -> int:
     if count < 2:
         return 0
     lengths = (steps.ends - steps.starts)[:-1]  # the last one holds the drain of the device, too
-    later = lengths[len(lengths) // 2:]
+    later = lengths[len(lengths) // 2 :]
     median = np.median(later)
     slow = np.append(lengths > median + MAD_FACTOR * np.median(np.abs(later - median)), False)
     if trace.api:

@@ -24,35 +24,62 @@ def to_json(report: Report) -> dict[str, Any]:
         "checklist": [_checked(line) for line in report.checklist],
         "findings": [_finding(f, window) for f in report.findings],
         "joint": _gain(report.joint, window),
-        "replay": None if report.quality is None else {
-            "measured_us": report.quality.measured / 1000, "modelled_us": report.quality.modelled / 1000,
-            "explained": report.quality.explained},
+        "replay": None
+        if report.quality is None
+        else {
+            "measured_us": report.quality.measured / 1000,
+            "modelled_us": report.quality.modelled / 1000,
+            "explained": report.quality.explained,
+        },
         "breakdown": [_breakdown(b) for b in report.breakdown],
         "meta": dict(report.meta),
     }
 
 
 def _checked(line: Checked) -> dict[str, Any]:
-    why, switch = texts.reasons(line)
-    return {"layer": line.layer, "state": line.state, "count": line.count, "us": line.ns / 1000, "why": why, "switch": switch,
-            "text": texts.checked(line)}
+    return {
+        "layer": line.layer,
+        "state": line.state,
+        "count": line.count,
+        "us": line.ns / 1000,
+        "why": line.why,
+        "switch": line.switch,
+        "text": texts.checked(line),
+    }
 
 
 def _finding(finding: Finding, window: int) -> dict[str, Any]:
     return {
-        "id": finding.id, "number": finding.number, "layer": finding.layer, "severity": finding.severity, "cause": finding.cause or None,
-        "title": texts.title(finding), "claim": texts.claim(finding), "advice": texts.advice(finding), "why": texts.why(finding),
-        "facts": dict(finding.facts), "gain": _gain(finding.gain, window), "sites": list(finding.sites),
-        "evidence": [{"label": e.label, "start_ns": e.start, "end_ns": e.end, "table": e.table, "rows": list(e.rows), "site": e.site}
-                     for e in finding.evidence],
+        "id": finding.id,
+        "number": finding.number,
+        "layer": finding.layer,
+        "severity": finding.severity,
+        "cause": finding.cause or None,
+        "title": texts.title(finding),
+        "claim": texts.claim(finding),
+        "advice": texts.advice(finding),
+        "why": texts.why(finding),
+        "facts": dict(finding.facts),
+        "gain": _gain(finding.gain, window),
+        "sites": list(finding.sites),
+        "evidence": [
+            {"label": e.label, "start_ns": e.start, "end_ns": e.end, "table": e.table, "rows": list(e.rows), "site": e.site}
+            for e in finding.evidence
+        ],
     }
 
 
 def _gain(gain: Gain | None, window: int) -> dict[str, Any] | None:
     if gain is None:
         return None
-    return {"us": gain.ns / 1000, "share": gain.ns / max(1, window), "method": gain.method, "confidence": gain.confidence,
-            "at_most": gain.at_most, "on_all_us": None if gain.on_all_ns is None else gain.on_all_ns / 1000}
+    return {
+        "us": gain.ns / 1000,
+        "share": gain.ns / max(1, window),
+        "method": gain.method,
+        "confidence": gain.confidence,
+        "at_most": gain.at_most,
+        "on_all_us": None if gain.on_all_ns is None else gain.on_all_ns / 1000,
+    }
 
 
 def _breakdown(record: Breakdown) -> dict[str, Any]:

@@ -17,43 +17,51 @@ if TYPE_CHECKING:
 STYLES = {"critical": "bold red", "warning": "yellow", "note": "cyan"}
 STATES = {"fine": "green", "findings": "yellow", "not_measured": "dim"}
 PARTS = ("preparing", "computing", "communication_not_overlapped", "copies", "idle", "tail")
+INDENT = " " * 3
 WIDEST = 120  # columns; longer lines of prose are hard to read
 
 
 def print_report(report: Report, console: Console, lang: str = "en") -> None:
-    """Print a report. The console decides on colours and width (it honours NO_COLOR and pipes)."""
-    from rich.padding import Padding
-
-    for indent, line in _lines(report, lang):
-        console.print(Padding(line, (0, 0, 0, indent), expand=False), width=min(console.width, WIDEST), highlight=False)
-
-
-def _lines(report: Report, lang: str) -> Iterator[tuple[int, Text]]:
-    """(indent, text) of every line."""
+    """Print a report. The console decides on colours and width (it honours NO_COLOR and pipes); terminals wider than WIDEST
+    columns are not filled."""
     from rich.text import Text
 
-    yield 0, Text(_header(report, lang), style="bold")
-    yield 0, Text("")
+    width = min(console.width, WIDEST) if console.is_terminal else console.width
+    for prefix, text in _lines(report, lang):
+        margin = _width(prefix)
+        for number, line in enumerate(text.wrap(console, max(20, width - margin))):
+            line.rstrip()
+            line = Text(prefix if number == 0 else " " * margin) + line
+            line.rstrip()
+            console.print(line, soft_wrap=True, highlight=False)
+
+
+def _lines(report: Report, lang: str) -> Iterator[tuple[str, Text]]:
+    """(what stands before the first line, text) of every paragraph."""
+    from rich.text import Text
+
+    yield "", Text(_header(report, lang), style="bold")
+    yield "", Text("")
     width = max(_width(texts.label("layer", line.layer, lang)) for line in report.checklist) if report.checklist else 0
     for number, line in enumerate(report.checklist, 1):
         name = texts.label("layer", line.layer, lang)
         gap = " " * (width - _width(name) + 2)
-        yield 0, Text.assemble(f"{number} {name}{gap}", (texts.checked(line, lang), STATES[line.state]))
+        yield f"{number} {name}{gap}", Text(texts.checked(line, lang), style=STATES[line.state])
     for device, records in groupby(report.breakdown, key=lambda b: b.device):
-        yield 0, Text("")
-        for indent, text in _breakdown(device, list(records), report.steps, lang):
-            yield indent, Text(text)
-    yield 0, Text("")
-    yield 0, Text(texts.label("word", "findings" if report.findings else "no_findings", lang), style="bold")
+        yield "", Text("")
+        for prefix, text in _breakdown(device, list(records), report.steps, lang):
+            yield prefix, Text(text)
+    yield "", Text("")
+    yield "", Text(texts.label("word", "findings" if report.findings else "no_findings", lang), style="bold")
     number = 0
     for finding in report.findings:
         if finding.cause:
             said = f"{texts.label('word', 'because', lang)}: [{finding.id}] {texts.claim(finding, lang)}"
-            yield 3, Text(said, style="dim")
+            yield INDENT, Text(said, style="dim")
             continue
         number += 1
         yield from _finding(number, finding, report, lang)
-    yield from ((0, Text(t)) for t in _closing(report, lang))
+    yield from (("", Text(t)) for t in _closing(report, lang))
 
 
 def _width(text: str) -> int:
@@ -77,7 +85,7 @@ def _header(report: Report, lang: str) -> str:
     return "  ".join(part for part in (report.source, chip, window) if part)
 
 
-def _breakdown(device: int, records: Sequence[Breakdown], steps: int, lang: str) -> Iterator[tuple[int, str]]:
+def _breakdown(device: int, records: Sequence[Breakdown], steps: int, lang: str) -> Iterator[tuple[str, str]]:
     """A heading and the parts of the mean step, each with its share; the parts sum to the wall time."""
     heading = texts.label("word", "breakdown" if steps else "breakdown_span", lang).format(device=device, count=len(records))
     parts = []
@@ -86,24 +94,25 @@ def _breakdown(device: int, records: Sequence[Breakdown], steps: int, lang: str)
         if None not in values:
             parts.append((name, sum(values) / len(values)))
     whole = sum(value for _, value in parts)
-    yield 0, f"{heading}: {duration(whole)}"
-    said = [f"{texts.label('word', name, lang)} {duration(value)} ({texts.percent(value / whole)})"
-            for name, value in parts if value]
-    yield 2, ", ".join(said)
+    yield "", f"{heading}: {duration(whole)}"
+    said = [
+        f"{texts.label('word', name, lang)} {duration(value)} ({texts.percent(value / whole)})" for name, value in parts if value
+    ]
+    yield "  ", ", ".join(said)
 
 
-def _finding(number: int, finding: Finding, report: Report, lang: str) -> Iterator[tuple[int, Text]]:
+def _finding(number: int, finding: Finding, report: Report, lang: str) -> Iterator[tuple[str, Text]]:
     from rich.text import Text
 
     window = report.window[1] - report.window[0]
     severity = (texts.label("severity", finding.severity, lang), STYLES[finding.severity])
-    yield 0, Text.assemble(f"{number}. ", severity, "  ", (texts.title(finding, lang), "bold"), (f"  [{finding.id}]", "dim"))
-    yield 3, Text(texts.claim(finding, lang))
+    yield "", Text.assemble(f"{number}. ", severity, "  ", (texts.title(finding, lang), "bold"), (f"  [{finding.id}]", "dim"))
+    yield INDENT, Text(texts.claim(finding, lang))
     if finding.sites:
-        yield 3, Text(f"{texts.label('word', 'at', lang)}: {', '.join(finding.sites)}")
+        yield INDENT, Text(f"{texts.label('word', 'at', lang)}: {', '.join(finding.sites)}")
     if finding.gain is not None:
-        yield 3, Text(f"{texts.label('word', 'gain', lang)}: {texts.gain(finding.gain, window, lang)}")
-    yield 3, Text(f"{texts.label('word', 'do', lang)}: {texts.advice(finding, lang)}")
+        yield INDENT, Text(f"{texts.label('word', 'gain', lang)}: {texts.gain(finding.gain, window, lang)}")
+    yield INDENT, Text(f"{texts.label('word', 'do', lang)}: {texts.advice(finding, lang)}")
 
 
 def _closing(report: Report, lang: str) -> Iterator[str]:
@@ -114,8 +123,11 @@ def _closing(report: Report, lang: str) -> Iterator[str]:
     if report.quality is not None:
         off = abs(report.quality.modelled - report.quality.measured) / max(1, report.quality.measured)
         yield texts.label("word", "quality", lang).format(
-            modelled=duration(report.quality.modelled), measured=duration(report.quality.measured), off=texts.percent(off),
-            explained=texts.percent(report.quality.explained))
+            modelled=duration(report.quality.modelled),
+            measured=duration(report.quality.measured),
+            off=texts.percent(off),
+            explained=texts.percent(report.quality.explained),
+        )
     if report.missing:
         yield ""
         yield texts.label("word", "missing", lang) + ":"

@@ -15,7 +15,9 @@ COMMAND = Path(sys.executable).with_name("npu-diag")
 
 def error(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     env = {k: v for k, v in os.environ.items() if k not in ("LC_ALL", "LC_MESSAGES", "LANG", "NPUSCOPE_DEBUG")}
-    return subprocess.run([COMMAND, "error", *arguments], capture_output=True, text=True, env={**env, **environ}, encoding="utf-8")
+    return subprocess.run(
+        [COMMAND, "error", *arguments], capture_output=True, text=True, env={**env, **environ}, encoding="utf-8"
+    )
 
 
 def test_known_code_says_header_meaning_then_the_articles_reading() -> None:

@@ -63,7 +63,7 @@ def _round(proto: Any) -> int:
 
 
 def _static(value: Operand | None) -> bool:
-    return value is not None and value.dtype != "" and -1 not in value.dims
+    return value is not None and value.dtype != "" and value.ranked and -1 not in value.dims
 
 
 def _shape(node: Any, value: Operand) -> list[int]:

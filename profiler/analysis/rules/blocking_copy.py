@@ -11,7 +11,7 @@ from profiler.analysis.context import Context
 from profiler.analysis.edits import Edit, Unblock
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.rules.copies import D2H, Copies, async_call_ns, in_window, pinned
-from profiler.findings import Evidence, Finding
+from profiler.findings import Finding
 from profiler.trace import Array
 
 NAME = Name("blocking-copy", 35, "copy")
@@ -39,15 +39,24 @@ def blocking_copy(context: Context) -> Iterator[Finding]:
     if idle + alone <= 0:
         return
     order = np.argsort(-(end - start), kind="stable")[:EVIDENCE_MOST]
-    evidence = tuple(Evidence(context.trace.strings[int(api["name"][r])], int(api["start"][r]), int(api["end"][r]), "api", (int(r),))
-                     for r in copies.rows[order])
     facts = {
-        "call": context.trace.strings[int(api["name"][copies.rows[0]])], "count": len(copies.rows), "total_bytes": int(copies.bytes.sum()),
-        "blocked_ns": intervals.length(calls), "pageable": int(copies.pageable.sum()),
+        "call": context.trace.strings[int(api["name"][copies.rows[0]])],
+        "count": len(copies.rows),
+        "total_bytes": int(copies.bytes.sum()),
+        "blocked_ns": intervals.length(calls),
+        "pageable": int(copies.pageable.sum()),
     }
     edits: tuple[Edit, ...] = (Unblock(copies.rows, async_call_ns()), *pinned(context, copies))
-    yield judged(context, NAME, facts, edits, confidence="high" if not copies.pageable.any() else "medium", evidence=evidence,
-                 sites=context.sites(copies.rows), method="model" if len(edits) > 1 else "replay")
+    yield judged(
+        context,
+        NAME,
+        facts,
+        edits,
+        confidence="high" if not copies.pageable.any() else "medium",
+        evidence=context.calls_shown(copies.rows[order]),
+        sites=context.sites(copies.rows),
+        method="model" if len(edits) > 1 else "replay",
+    )
 
 
 def _followed(context: Context, copies: Copies) -> Array:

@@ -12,7 +12,7 @@ from profiler.analysis.edits import Edit, Overlap
 from profiler.analysis.gaps import busy
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.rules.copies import H2D, Copies, async_call_ns, in_window, pinned
-from profiler.findings import Evidence, Finding
+from profiler.findings import Finding
 from profiler.trace import Array
 
 NAME = Name("copy-exposed", 39, "copy")
@@ -41,15 +41,26 @@ def copy_exposed(context: Context) -> Iterator[Finding]:
         return
     duration = task["end"][copies.task] - task["start"][copies.task]
     order = np.argsort(-duration, kind="stable")[:EVIDENCE_MOST]
-    evidence = tuple(Evidence("copy", int(task["start"][r]), int(task["end"][r]), "task", (int(r),)) for r in copies.task[order])
     facts = {
-        "count": len(copies.rows), "total_bytes": int(copies.bytes.sum()), "exposed_ns": exposed, "hidden_share": 1 - exposed / total,
-        "gbps": float(copies.bytes.sum() / max(1, int(duration.sum()))), "pageable": int(copies.pageable.sum()),
+        "count": len(copies.rows),
+        "total_bytes": int(copies.bytes.sum()),
+        "exposed_ns": exposed,
+        "hidden_share": 1 - exposed / total,
+        "gbps": float(copies.bytes.sum() / max(1, int(duration.sum()))),
+        "pageable": int(copies.pageable.sum()),
         "blocking": int(copies.blocking.sum()),
     }
     edits: tuple[Edit, ...] = (Overlap(copies.rows, async_call_ns()), *pinned(context, copies))
-    yield judged(context, NAME, facts, edits, confidence="high" if not copies.pageable.any() else "medium", evidence=evidence,
-                 sites=context.sites(copies.rows), method="model" if len(edits) > 1 else "replay")
+    yield judged(
+        context,
+        NAME,
+        facts,
+        edits,
+        confidence="high" if not copies.pageable.any() else "medium",
+        evidence=context.tasks_shown(copies.task[order]),
+        sites=context.sites(copies.rows),
+        method="model" if len(edits) > 1 else "replay",
+    )
 
 
 def _between_launches(context: Context, copies: Copies) -> Array:

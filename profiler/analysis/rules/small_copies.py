@@ -12,7 +12,7 @@ from profiler.analysis.context import Context
 from profiler.analysis.edits import merge
 from profiler.analysis.judge import NOTE, Name, judged
 from profiler.analysis.rules.copies import Copies, in_window, model_ns
-from profiler.findings import Evidence, Finding
+from profiler.findings import Finding
 from profiler.trace import Array
 
 NAME = Name("small-copies", 36, "copy")
@@ -72,11 +72,20 @@ def _finding(context: Context, copies: Copies, group: Array, direction: int, kin
     np.add.at(modelled, group, np.array([model_ns(context, int(b), direction, kind) for b in kinds])[place])
     together = np.array([model_ns(context, int(b), direction, kind) for b in sums["bytes"]])
     merged = np.maximum(longest, together * sums["ns"] / modelled).astype(np.int64)
-    evidence = tuple(Evidence(context.trace.strings[int(api["name"][r])], int(api["start"][r]), int(api["end"][r]), "api", (int(r),))
-                     for r in copies.rows[:EVIDENCE_MOST])
     facts = {
-        "direction": events.DIRECTIONS[direction], "count": len(copies.rows), "per_step": round(len(copies.rows) / context.count),
-        "median_bytes": int(np.median(copies.bytes)), "fixed_ns": fixed * len(copies.rows),
+        "direction": events.DIRECTIONS[direction],
+        "count": len(copies.rows),
+        "per_step": round(len(copies.rows) / context.count),
+        "median_bytes": int(np.median(copies.bytes)),
+        "fixed_ns": fixed * len(copies.rows),
     }
-    return judged(context, NAME, facts, merge(copies.task[last], copies.task[~last], merged, copies.rows[~last]), confidence="medium",
-                  evidence=evidence, sites=context.sites(copies.rows), method="model")
+    return judged(
+        context,
+        NAME,
+        facts,
+        merge(copies.task[last], copies.task[~last], merged, copies.rows[~last]),
+        confidence="medium",
+        evidence=context.calls_shown(copies.rows[:EVIDENCE_MOST]),
+        sites=context.sites(copies.rows),
+        method="model",
+    )

@@ -11,7 +11,7 @@ from profiler.analysis.calls import COPY, SYNC_DEVICE, SYNC_STREAM, column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import DropCalls
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
-from profiler.findings import Evidence, Finding
+from profiler.findings import Finding
 from profiler.trace import Array
 
 NAME = Name("sync-every-submit", 20, "host")
@@ -37,15 +37,23 @@ def sync_every_submit(context: Context) -> Iterator[Finding]:
     if idle.sum() <= DIRECT_SHARE * len(chosen):
         return
     longest = chosen[np.argsort(-bubble, kind="stable")][:EVIDENCE_MOST]
-    evidence = tuple(Evidence(context.trace.strings[int(api["name"][r])], int(api["start"][r]), int(api["end"][r]), "api", (int(r),))
-                     for r in longest)
     stream = column(context.trace, "api", "stream")[chosen]
     facts = {
-        "call": context.trace.strings[int(api["name"][chosen[0]])], "count": len(chosen), "per_step": round(len(chosen) / context.count, 1),
-        "waited_ns": int((api["end"] - api["start"])[chosen].sum()), "bubble_ns": int(bubble[idle].mean()),
+        "call": context.trace.strings[int(api["name"][chosen[0]])],
+        "count": len(chosen),
+        "per_step": round(len(chosen) / context.count, 1),
+        "waited_ns": int((api["end"] - api["start"])[chosen].sum()),
+        "bubble_ns": int(bubble[idle].mean()),
     }
-    yield judged(context, NAME, facts, (DropCalls(chosen),), confidence="high" if (stream >= 0).all() else "medium",
-                 evidence=evidence, sites=context.sites(chosen))
+    yield judged(
+        context,
+        NAME,
+        facts,
+        (DropCalls(chosen),),
+        confidence="high" if (stream >= 0).all() else "medium",
+        evidence=context.calls_shown(longest),
+        sites=context.sites(chosen),
+    )
 
 
 def _direct(context: Context, syncs: Array) -> tuple[Array, Array, int]:

@@ -13,7 +13,7 @@ from profiler.analysis.context import Context
 from profiler.analysis.edits import fuse
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.shapes import BYTES, conv_work, shapes
-from profiler.findings import Evidence, Finding
+from profiler.findings import Finding
 from profiler.trace import Array
 
 NAME = Name("unfused-pattern", 10, "graph")
@@ -54,7 +54,7 @@ def _matches(context: Context, rows: Array, same: Array, pattern: Pattern) -> tu
     heads = np.zeros(0, np.int64)
     for depth in range(1, len(kinds)):
         following = np.zeros(len(rows), bool)
-        following[:len(rows) - depth] = kinds[depth][depth:] & same[depth - 1:]
+        following[: len(rows) - depth] = kinds[depth][depth:] & same[depth - 1 :]
         reached = np.flatnonzero(alive & following)
         reached = reached[~_read_elsewhere(context, rows, reached + depth - 1, reached + depth)]
         alive = np.zeros(len(rows), bool)
@@ -101,19 +101,31 @@ def _finding(context: Context, pattern: Pattern, heads: Array, tails: Array) -> 
     ratios, modelled = _ratios(context, heads)
     duration = task["end"] - task["start"]
     longest = np.unique(task["op_type"][tails], return_counts=True)
-    chain = " + ".join([strings[int(task["op_type"][heads[0]])],
-                        *(strings[int(t)] for t in longest[0][np.argsort(-longest[1], kind="stable")])])
+    chain = " + ".join(
+        [strings[int(task["op_type"][heads[0]])], *(strings[int(t)] for t in longest[0][np.argsort(-longest[1], kind="stable")])]
+    )
     order = heads[np.argsort(-duration[heads], kind="stable")][:EVIDENCE_MOST]
-    names = column(context.trace, "task", "name")
-    evidence = tuple(Evidence(strings[int(names[r])], int(task["start"][r]), int(task["end"][r]), "task", (int(r),)) for r in order)
     facts = {
-        "pass": pattern.name, "chain": chain, "count": len(heads), "kernels": len(tails), "per_step": round(len(heads) / context.count),
-        "tails_ns": int(duration[tails].sum()), "intermediate_bytes": _intermediate(context, tails),
+        "pass": pattern.name,
+        "chain": chain,
+        "count": len(heads),
+        "kernels": len(tails),
+        "per_step": round(len(heads) / context.count),
+        "tails_ns": int(duration[tails].sum()),
+        "intermediate_bytes": _intermediate(context, tails),
     }
     launched = context.launches.row[heads]
-    return judged(context, NAME, facts, fuse(heads, tails, (duration[heads] * ratios).astype(np.int64)),
-                  confidence="high" if modelled else "medium", evidence=evidence, sites=context.sites(launched[launched >= 0]),
-                  method="model", at_most=not modelled)
+    return judged(
+        context,
+        NAME,
+        facts,
+        fuse(heads, tails, (duration[heads] * ratios).astype(np.int64)),
+        confidence="high" if modelled else "medium",
+        evidence=context.tasks_shown(order),
+        sites=context.sites(launched[launched >= 0]),
+        method="model",
+        at_most=not modelled,
+    )
 
 
 def _ratios(context: Context, heads: Array) -> tuple[Array, bool]:

@@ -15,7 +15,10 @@ from cli.common import CliError, Language, Verb, free_path, language, lazy_app, 
 
 ROOT = Path(__file__).parents[3]
 
-COMMANDS = '''
+Done = subprocess.CompletedProcess[str]
+Tool = Callable[..., Done]
+
+COMMANDS = """
 import typer
 
 from cli.common import CliError
@@ -35,18 +38,18 @@ def script(words: list[str]): print(words)
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command(context_settings={"allow_interspersed_args": False})
 def rest(words: list[str]): print(words)
-'''
+"""
 
-START = '''
+START = """
 import sys
 from cli.common import Verb, lazy_app, run
 import table
 run("tool", lazy_app("tool", table.VERBS, "A tool.", [("tool fine", "does it")], lambda: "tool 1"))
-'''
+"""
 
 
 @pytest.fixture
-def tool(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def tool(tmp_path: Path) -> Tool:
     """A command of its own in a folder, run as a child process."""
     (tmp_path / "commands.py").write_text(COMMANDS)
     (tmp_path / "broken.py").write_text("raise RuntimeError('imported')\n")
@@ -56,34 +59,35 @@ def tool(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     (tmp_path / "table.py").write_text("from cli.common import Verb\nVERBS = {\n" + "\n".join(verbs) + "\n}\n")
     (tmp_path / "start.py").write_text(START)
 
-    def call(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    def call(*arguments: str, **environ: str) -> Done:
         env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}", **environ}
         env.pop("NPUSCOPE_DEBUG", None) if "NPUSCOPE_DEBUG" not in environ else None
-        return subprocess.run([sys.executable, str(tmp_path / "start.py"), *arguments], capture_output=True, text=True, env=env,
-                              cwd=tmp_path)
+        return subprocess.run(
+            [sys.executable, str(tmp_path / "start.py"), *arguments], capture_output=True, text=True, env=env, cwd=tmp_path
+        )
 
     return call
 
 
-def two_lines(done: subprocess.CompletedProcess[str]) -> tuple[str, str]:
+def two_lines(done: Done) -> tuple[str, str]:
     first, second = done.stderr.splitlines()
     assert first.startswith("tool: ") and second.startswith("  next: ")
     return first.removeprefix("tool: "), second.removeprefix("  next: ")
 
 
 @pytest.mark.parametrize(("verb", "status"), [("fine", 0), ("found", 1), ("left", 7)])
-def test_exit_code_is_what_the_command_gives(tool: Callable[..., subprocess.CompletedProcess[str]], verb: str, status: int) -> None:
+def test_exit_code_is_what_the_command_gives(tool: Tool, verb: str, status: int) -> None:
     done = tool(verb)
     assert (done.returncode, done.stderr) == (status, "")
 
 
-def test_refusal_of_a_command(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_refusal_of_a_command(tool: Tool) -> None:
     done = tool("refuse")
     assert done.returncode == 4
     assert two_lines(done) == ("the file is empty", "record again")
 
 
-def test_unexpected_error_is_two_lines_without_control_characters(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_unexpected_error_is_two_lines_without_control_characters(tool: Tool) -> None:
     done = tool("crash")
     what, next = two_lines(done)
     assert done.returncode == 2
@@ -92,46 +96,46 @@ def test_unexpected_error_is_two_lines_without_control_characters(tool: Callable
 
 
 @pytest.mark.parametrize("arguments", [("--debug", "crash"), ("crash", "--debug")])
-def test_debug_shows_the_traceback(tool: Callable[..., subprocess.CompletedProcess[str]], arguments: tuple[str, ...]) -> None:
+def test_debug_shows_the_traceback(tool: Tool, arguments: tuple[str, ...]) -> None:
     done = tool(*arguments)
     assert "Traceback (most recent call last)" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("  next: ")
 
 
-def test_debug_by_environment(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_debug_by_environment(tool: Tool) -> None:
     assert "Traceback" in tool("crash", NPUSCOPE_DEBUG="1").stderr
     assert "Traceback" not in tool("crash", NPUSCOPE_DEBUG="0").stderr
 
 
-def test_debug_behind_a_script_belongs_to_the_script(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_debug_behind_a_script_belongs_to_the_script(tool: Tool) -> None:
     assert tool("rest", "script.py", "--debug").stdout == "['script.py', '--debug']\n"
 
 
-def test_interruption_is_one_line(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_interruption_is_one_line(tool: Tool) -> None:
     done = tool("stop")
     assert (done.returncode, done.stderr) == (130, "tool: interrupted\n")
 
 
-def test_missing_file_names_a_near_one(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_missing_file_names_a_near_one(tool: Tool) -> None:
     what, next = two_lines(tool("read", "comands.py"))
     assert what == "no such file or folder: comands.py"
     assert next == "did you mean commands.py?"
 
 
-def test_folder_where_a_file_is_needed(tool: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path) -> None:
+def test_folder_where_a_file_is_needed(tool: Tool, tmp_path: Path) -> None:
     (tmp_path / "place").mkdir()
     assert two_lines(tool("folder", "place"))[0] == "place is a folder, a file is needed"
 
 
-def test_file_where_a_folder_is_needed(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_file_where_a_folder_is_needed(tool: Tool) -> None:
     assert two_lines(tool("read", "table.py/x"))[0] == "a part of table.py/x is a file, not a folder"
 
 
-def test_missing_extra_is_the_pip_command(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_missing_extra_is_the_pip_command(tool: Tool) -> None:
     assert two_lines(tool("extra"))[1] == "pip install 'npuscope[sim]'"
 
 
-def test_unknown_command_suggests_a_near_one(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_unknown_command_suggests_a_near_one(tool: Tool) -> None:
     done = tool("fune")
     what, next = two_lines(done)
     assert done.returncode == 2
@@ -139,17 +143,17 @@ def test_unknown_command_suggests_a_near_one(tool: Callable[..., subprocess.Comp
     assert next == "did you mean tool fine? tool --help lists the commands"
 
 
-def test_missing_argument_shows_the_usage(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_missing_argument_shows_the_usage(tool: Tool) -> None:
     what, next = two_lines(tool("read"))
     assert what.lower() == "missing argument 'path'"
     assert next == "use it as tool read [OPTIONS] path (tool read --help says more)".replace("path", what[-5:-1])
 
 
-def test_unknown_option_suggests_a_near_one(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_unknown_option_suggests_a_near_one(tool: Tool) -> None:
     assert two_lines(tool("fine", "--debgu"))[1].startswith("did you mean --debug?")
 
 
-def test_help_lists_verbs_by_group_and_imports_none(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_help_lists_verbs_by_group_and_imports_none(tool: Tool) -> None:
     done = tool("--help")
     assert done.returncode == 0
     lines = [line.split() for line in done.stdout.splitlines()]
@@ -158,30 +162,31 @@ def test_help_lists_verbs_by_group_and_imports_none(tool: Callable[..., subproce
     assert "  tool fine  does it" in done.stdout
 
 
-def test_without_a_command_the_help_and_two(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_without_a_command_the_help_and_two(tool: Tool) -> None:
     done = tool()
     assert done.returncode == 2
     assert done.stdout == tool("--help").stdout
 
 
-def test_a_verbs_own_help_imports_it(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_a_verbs_own_help_imports_it(tool: Tool) -> None:
     assert "imported" in tool("never", "--help").stderr
     assert tool("read", "--help").stdout.startswith("Usage: tool read [OPTIONS] ")
 
 
-def test_version(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_version(tool: Tool) -> None:
     assert tool("--version").stdout == "tool 1\n"
 
 
-def test_completion_of_verbs_imports_none(tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_completion_of_verbs_imports_none(tool: Tool) -> None:
     done = tool(_TOOL_COMPLETE="complete_bash", COMP_WORDS="tool ne", COMP_CWORD="1")
     assert done.stdout.split() == ["never"]
 
 
-def test_reader_that_leaves_is_no_error(tmp_path: Path, tool: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_reader_that_leaves_is_no_error(tmp_path: Path, tool: Tool) -> None:
     env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
-    child = subprocess.Popen([sys.executable, str(tmp_path / "start.py"), "chatty"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             env=env)
+    child = subprocess.Popen(
+        [sys.executable, str(tmp_path / "start.py"), "chatty"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env
+    )
     assert child.stdout is not None and child.stderr is not None
     child.stdout.readline()
     child.stdout.close()

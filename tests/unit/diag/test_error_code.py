@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
+import tomllib
 from collections import Counter
 from importlib import resources
 
 import pytest
-import tomllib
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,9 +16,11 @@ from npu import errors
 
 NUMBERS = sorted({c.code for c in errors.codes()})
 # Chosen because people meet them: they have advice of their own, not one text for a group.
-OWN_ADVICE = [100000, 100001, 100002, 107000, 107001, 107002, 107003, 107017, 145000, 145002, 145003, 145006, 145013, 148049, 148052,
-              161001, 161002, 207000, 207001, 207002, 207004, 207006, 207018, 361001, 500000, 500001, 500002, 500003, 507000, 507008,
-              507011, 507015, 507017, 507018, 507033, 507035, 507046, 507047, 507899, 561000, 561001, 561002, 561003, 561103]
+OWN_ADVICE = [
+    *(100000, 100001, 100002, 107000, 107001, 107002, 107003, 107017, 145000, 145002, 145003, 145006, 145013, 148049, 148052),
+    *(161001, 161002, 207000, 207001, 207002, 207004, 207006, 207018, 361001, 500000, 500001, 500002, 500003, 507000, 507008),
+    *(507011, 507015, 507017, 507018, 507033, 507035, 507046, 507047, 507899, 561000, 561001, 561002, 561003, 561103),
+]
 
 
 def entries() -> list[dict]:

@@ -2,70 +2,24 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import zlib
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from profiler.findings import Breakdown, Checked, Evidence, Finding, Gain, Report
 from profiler.report.category import family
 from profiler.report.charts import charts, plain
-from profiler.report.pack import Entry, Pack
 from profiler.report.scene import as_json, scene
 from profiler.report.timeline import write_report, write_timeline
 from profiler.report.verdict import checked_text, gain_text
 from profiler.trace import Trace
 from tests.made import Made, ns
+from tests.pages import Page, unpacked
 
-HOSTILE = ('</script><script>alert(1)</script>', '<img src=x onerror=alert(1)>', "line\u2028break", "nul\x00bell\x07", "\u202egnirts",
-           "half \ud800 pair", "@@COLUMNS@@", "<!--", "x" * 10_000)
-
-
-def unpacked(blob: str, entry: Entry) -> Any:
-    """A column as the page decodes it."""
-    data = zlib.decompress(base64.b64decode(blob))
-    at, rows, planes = int(entry["at"]), int(entry["rows"]), int(entry["planes"])
-    if entry["form"] == "text":
-        return data[at : at + rows].decode()
-    cut = np.frombuffer(data, np.uint8, rows * planes, at).reshape(planes, rows)
-    if entry["form"] == "real":
-        return np.ascontiguousarray(cut.T).view("<f4").ravel()
-    whole = np.zeros(rows, np.int64) + int(entry["low"])
-    for plane in range(planes):
-        whole += cut[plane].astype(np.int64) << (8 * plane)
-    return whole
-
-
-class Scripts(HTMLParser):
-    """The script elements of a page as a browser would cut them, and every address it would ask for."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.texts: dict[str, str] = {}
-        self.addresses: list[str] = []
-        self.elements: list[str] = []
-        self._id: str | None = None
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given_ = dict(attrs)
-        self.elements.append(tag)
-        self.addresses += [str(given_[a]) for a in ("src", "href") if given_.get(a)]
-        self._id = (given_.get("id") or "code") if tag == "script" else None
-
-    def handle_endtag(self, tag: str) -> None:
-        self._id = None
-
-    def handle_data(self, data: str) -> None:
-        if self._id is not None:
-            self.texts[self._id] = self.texts.get(self._id, "") + data
+HOSTILE = ("</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "line\u2028break", "nul\x00bell\x07",
+           "\u202egnirts", "half \ud800 pair", "@@COLUMNS@@", "<!--", "x" * 10_000)
 
 
 def small() -> Trace:
@@ -73,7 +27,7 @@ def small() -> Trace:
     made.api("aclrtMemcpyAsync", 100, 110, correlation=7, bytes=4096, direction="h2d")
     made.api("aclrtSynchronizeStream", 110, 200, blocking=1)
     made.task("copy", 120, 140, correlation=7, bytes=4096, direction="h2d", stream=3, name="MEMCPY_ASYNC")
-    made.task("kernel", 140, 180, name="MatMul_12", op_type="MatMulV2", stream=2, **{"aic_mac_ratio": 0.875})
+    made.task("kernel", 140, 180, name="MatMul_12", op_type="MatMulV2", stream=2, aic_mac_ratio=0.875)
     return made.trace()
 
 
@@ -82,38 +36,12 @@ def report_of(trace: Trace) -> Report:
                       (Evidence("the wait", ns(110), ns(200), "api", (1,), "a.py:3"),), ("a.py:3",))
     checklist = (Checked("graph", "fine"), Checked("host", "findings", 1, ns(50)),
                  Checked("communication", "not_measured", why="no collectives ran", switch="--hccl"))
-    return Report("made", (ns(100), ns(200)), 1, [finding], checklist, (Breakdown(0, 0, 1, 60_000, 40_000, 0, 0, 0, 20_000, 20_000, 0, 0, 0),))
+    step = Breakdown(0, 0, 1, 60_000, 40_000, 0, 0, 0, 20_000, 20_000, 0, 0, 0)
+    return Report("made", (ns(100), ns(200)), 1, [finding], checklist, (step,))
 
 
 def texts(finding: Finding) -> tuple[str, str]:
     return f"claim of {finding.id}", "advice <b>plain</b>"
-
-
-@given(st.lists(st.integers(-(2**52), 2**52), max_size=40))
-def test_whole_numbers_come_back_exactly(values: list[int]) -> None:
-    pack = Pack()
-    pack.ints(np.array([1, 2, 300]))
-    entry = pack.ints(np.array(values, np.int64))
-    assert unpacked(pack.base64(), entry).tolist() == values
-
-
-def test_a_constant_column_needs_no_bytes() -> None:
-    assert Pack().ints(np.full(1000, 5))["planes"] == 0
-
-
-def test_counters_with_three_decimals_are_kept_exactly_and_small() -> None:
-    pack = Pack()
-    entry = pack.reals(np.array([0.125, 0.998, np.nan, 0.0]))
-    assert (entry["form"], entry["planes"]) == ("milli", 2)
-    entry["form"] = "int"
-    assert unpacked(pack.base64(), entry).tolist() == [125, 998, -1, 0]
-
-
-def test_other_reals_are_single_floats() -> None:
-    pack = Pack()
-    entry = pack.reals(np.array([-1.5, 1e30, np.nan]))
-    assert entry["form"] == "real"
-    np.testing.assert_array_equal(unpacked(pack.base64(), entry), np.array([-1.5, 1e30, np.nan], np.float32))
 
 
 def test_bars_of_the_page_are_the_rows_of_the_trace() -> None:
@@ -157,7 +85,8 @@ def test_processes_have_lanes_of_their_own_on_one_clock() -> None:
     second.meta |= {"ranks": [1], "unix_zero_ns": 1_050_000}
     first.parts.append(second)
     facts, blob = scene(first)
-    assert [lane["group"] for lane in facts["lanes"]] == ["Rank 0 · Host"] + ["Rank 0 · Device 0"] * 3 + ["Rank 1 · Host"] + ["Rank 1 · Device 0"] * 3
+    assert [lane["group"] for lane in facts["lanes"]] == [
+        "Rank 0 · Host", *["Rank 0 · Device 0"] * 3, "Rank 1 · Host", *["Rank 1 · Device 0"] * 3]
     start = unpacked(blob, facts["columns"]["start"])
     second_host = facts["lanes"][4]["depths"][0]
     assert start[second_host] - start[0] == 50_000
@@ -170,15 +99,20 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
         made.api(name, n * 10, n * 10 + 5)
         made.counter(name, n, 1.0)
     page = write_timeline(made.trace(), None, tmp_path / "page.html", texts, title=HOSTILE[0])
-    text = page.read_text(encoding="utf-8")
-    scripts = Scripts(text)
-    assert scripts.elements.count("script") == 5 and "img" not in scripts.elements
-    facts = json.loads(scripts.texts["facts"])
+    read = Page(page)
+    assert read.elements.count("script") == 5 and "img" not in read.elements
+    facts = read.facts
     assert facts["title"] == HOSTILE[0]
     assert HOSTILE[1] in [curve["title"] for curve in facts["curves"]]
-    names = json.loads(unpacked(scripts.texts["columns"], facts["names"]))
+    names = json.loads(unpacked(read.texts["columns"], facts["names"]))
     kept = {n.replace("\ud800", "?") for n in HOSTILE}
     assert kept <= set(names)
+
+
+def test_the_critical_path_is_kept_in_its_order() -> None:
+    facts, blob = scene(small(), path=(("api", 0), ("task", 1), ("api", 1)))
+    assert [facts["path"]["tables"][t] for t in unpacked(blob, facts["path"]["table"])] == ["api", "task", "api"]
+    assert unpacked(blob, facts["path"]["row"]).tolist() == [0, 1, 1]
 
 
 def test_json_cannot_end_its_element() -> None:
@@ -188,9 +122,9 @@ def test_json_cannot_end_its_element() -> None:
 
 
 def test_the_page_asks_for_nothing_outside(tmp_path: Path) -> None:
-    scripts = Scripts(write_timeline(small(), None, tmp_path / "page.html", texts).read_text(encoding="utf-8"))
-    assert scripts.addresses == []
-    assert "link" not in scripts.elements
+    read = Page(write_timeline(small(), None, tmp_path / "page.html", texts))
+    assert read.addresses == []
+    assert "link" not in read.elements
 
 
 def test_charts_can_be_left_out(tmp_path: Path) -> None:
@@ -199,17 +133,18 @@ def test_charts_can_be_left_out(tmp_path: Path) -> None:
     full = write_timeline(trace, report_of(trace), tmp_path / "full.html", texts)
     assert light.stat().st_size < 200_000
     assert 1_500_000 < full.stat().st_size < 2_600_000
-    assert json.loads(Scripts(light.read_text(encoding="utf-8")).texts["figures"]) == []
+    assert json.loads(Page(light).texts["figures"]) == []
 
 
 def test_findings_count_from_the_page_base(tmp_path: Path) -> None:
     trace = small()
     page = write_report(trace, report_of(trace), tmp_path / "report.html", texts, charts=False)
-    facts = json.loads(Scripts(page.read_text(encoding="utf-8")).texts["facts"])
+    facts = Page(page).facts
     assert facts["form"] == "report" and facts["window"] == [0, ns(100)]
     (finding,) = facts["report"]["findings"]
     assert (finding["claim"], finding["advice"]) == ("claim of sync-every-submit", "advice <b>plain</b>")
-    assert finding["evidence"] == [{"label": "the wait", "start": ns(10), "end": ns(100), "table": "api", "rows": [1], "site": "a.py:3"}]
+    assert finding["evidence"] == [
+        {"label": "the wait", "start": ns(10), "end": ns(100), "table": "api", "rows": [1], "site": "a.py:3"}]
     assert [line["text"] for line in facts["report"]["checklist"]] == [
         "fine", "1 finding, 50.0 us", "not measured because no collectives ran; switch it on with --hccl"]
 
@@ -244,5 +179,5 @@ def test_chart_labels_are_escaped_for_plotly() -> None:
 
 def test_an_empty_trace_makes_a_page(tmp_path: Path) -> None:
     page = write_timeline(Trace(tmp_path / "nothing"), None, tmp_path / "page.html", texts)
-    facts = json.loads(Scripts(page.read_text(encoding="utf-8")).texts["facts"])
+    facts = Page(page).facts
     assert (facts["bars"], facts["lanes"], facts["window"]) == (0, [], [0, 0])
