@@ -51,7 +51,7 @@ def made(rows: int) -> Trace:
         "correlation": ids, "in_shapes": shape[layer % 4], "block_dim": (layer % 20 + 1).astype(np.int32),
         "aic_mac_ratio": random.random(tasks).round(3),
     })
-    begin = np.cumsum(random.gamma(2.0, 12_000, calls).astype(np.int64) + 4_000)
+    begin = np.cumsum(random.gamma(2.0, 2_000, calls).astype(np.int64) + 4_000)
     inner = np.arange(calls) % 3 == 1
     begin[inner] = begin[np.flatnonzero(inner) - 1] + 300
     call = strings.ids(("aclnnMatmul", "rtKernelLaunch", "aclrtMemcpyAsync", "aclrtSynchronizeStream"))

@@ -16,31 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from npu.cost.work import Work
+from npu.dtypes import DTYPES
 
 SUFFIX = ".om"
 MAX_BYTES = 2 << 30  # protobuf's own limit
 MAX_PLAN = 16 << 20  # a plan larger than this is not one of ours
 PREFIX = "npu."
-
-# onnx name -> (acl data type number, bytes per element, name in profiles)
-DTYPES: dict[str, tuple[int, float, str]] = {
-    "float32": (0, 4, "FLOAT"),
-    "float16": (1, 2, "FLOAT16"),
-    "int8": (2, 1, "INT8"),
-    "int32": (3, 4, "INT32"),
-    "uint8": (4, 1, "UINT8"),
-    "int16": (6, 2, "INT16"),
-    "uint16": (7, 2, "UINT16"),
-    "uint32": (8, 4, "UINT32"),
-    "int64": (9, 8, "INT64"),
-    "uint64": (10, 8, "UINT64"),
-    "float64": (11, 8, "DOUBLE"),
-    "bool": (12, 1, "BOOL"),
-    "string": (13, 8, "STRING"),
-    "complex64": (16, 8, "COMPLEX64"),
-    "bfloat16": (27, 2, "DT_BF16"),
-}
-FORMATS = {"NCHW": 0, "NHWC": 1, "ND": 2, "NC1HWC0": 3, "FRACTAL_Z": 4, "FRACTAL_NZ": 29, "NCDHW": 30, "NDC1HWC0": 32}
 
 
 class BadModel(Exception):
@@ -143,10 +124,7 @@ def from_metadata(meta: dict[str, str], path: str = "") -> Model:
         count = len(tasks["name"])
         if any(len(tasks[n]) != count for n in (*_KERNEL, *(f"work_{w}" for w in _WORK))):
             raise BadModel(path, "the task list has columns of unequal length")
-        works = [
-            Work(*(tuple(v) if isinstance(v, list) else v for v in row))
-            for row in zip(*(tasks[f"work_{n}"] for n in _WORK), strict=True)
-        ]
+        works = [_work(*row) for row in zip(*(tasks[f"work_{n}"] for n in _WORK), strict=True)]
         kernels = tuple(
             Kernel(work=w, **dict(zip(_KERNEL, row, strict=True)))
             for w, row in zip(works, zip(*(tasks[n] for n in _KERNEL), strict=True), strict=True)
@@ -158,6 +136,10 @@ def from_metadata(meta: dict[str, str], path: str = "") -> Model:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadModel(path, f"metadata entry missing or malformed: {error}") from error
+
+
+def _work(form: str, op: str, dtype: str, dims: list[int], read_bytes: int, write_bytes: int, epilogue: int) -> Work:
+    return Work(form, op, dtype, tuple(dims), read_bytes, write_bytes, epilogue)
 
 
 def _tensor(entry: dict[str, Any]) -> Tensor:

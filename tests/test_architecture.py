@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("npu", "profiler", "diag", "cli")
 
 # Importable by all; among themselves only downwards: each imports at most what stands before it.
-VOCABULARY = ("npu.units", "npu.soc", "npu.errors", "npu.events", "npu.patterns", "npu.cost")
+VOCABULARY = ("npu.units", "npu.dtypes", "npu.soc", "npu.errors", "npu.events", "npu.patterns", "npu.cost")
 # The same for the parts of the profiler, and for diag where the table below says so.
 PROFILER_VOCABULARY = ("profiler.trace", "profiler.findings", "profiler.intervals", "profiler.texts")
 
@@ -30,7 +30,8 @@ PROFILER_VOCABULARY = ("profiler.trace", "profiler.findings", "profiler.interval
 DIRECTION: dict[str, tuple[str, ...]] = {
     "npu.device": (),
     "npu.driver": ("npu.device",),
-    "npu.ops": (),
+    # arithmetic opens the model file it runs
+    "npu.ops": ("npu.om",),
     "npu.tbe": (),
     "npu.hccl": (),
     "npu.om": (),
@@ -178,6 +179,19 @@ def test_all_forms_of_import_are_seen(tmp_path: Path) -> None:
         ("npu.soc", 1), ("npu.units", 2), ("npu.cost.work", 3), ("npu.driver.door", 4), ("npu.device.task", 5),
         ("cli.common", 7), ("profiler.trace", 9),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("package", ["npu", "profiler", "diag"])
+def test_bans_of_the_linter_agree_with_the_table(package: str) -> None:
+    def bans(settings: dict[str, Any]) -> dict[str, Any]:
+        return settings["lint"]["flake8-tidy-imports"]["banned-api"]
+
+    everywhere = bans(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ruff"])
+    here = bans(tomllib.loads((ROOT / package / "ruff.toml").read_text(encoding="utf-8")))
+    assert everywhere.items() <= here.items()
+    parts = [part for part in DIRECTION if inside(part, package)]
+    for banned in here.keys() - everywhere.keys():
+        assert not any(allowed(part, banned) for part in parts), banned
 
 
 def test_files_stay_short() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from npu import om
+from npu.dtypes import DTYPES
 from npu.errors import NpuError
 from npu.runtime.model import DataBuffer
 from npu.runtime.process import Process
@@ -79,7 +79,7 @@ def app_log(process: Process, thread: HostThread, level: int, text: str) -> None
 
 
 def data_type_size(process: Process, thread: HostThread, dtype: int) -> int:
-    sizes = {number: size for number, size, _ in om.DTYPES.values()} | MORE_SIZES
+    sizes = {number: size for number, size, _ in DTYPES.values()} | MORE_SIZES
     return int(sizes.get(dtype, 0))
 
 

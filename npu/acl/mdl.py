@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
-import tempfile
-
-from npu import om
+from npu.dtypes import DTYPES, FORMATS
 from npu.errors import NpuError
-from npu.runtime import host, model, stream
-from npu.runtime.model import DataBuffer, DataSet, Description
+from npu.runtime import model, stream
+from npu.runtime.model import DataBuffer, DataSet, Description, Tensor, index_of, tensor, tensors
 from npu.runtime.process import Process
 from npu.runtime.thread import HostThread
 
@@ -64,13 +60,7 @@ def load_from_file_with_mem(
 def load_from_mem(process: Process, thread: HostThread, pointer: int, size: int) -> int:
     if pointer == 0 or size == 0:
         raise NpuError("invalid_param", pointer=pointer, size=size)
-    staged = host.Staged(size)
-    host.read(staged.address, pointer, size)
-    number, path = tempfile.mkstemp(suffix=om.SUFFIX, prefix="npu-model-")
-    with os.fdopen(number, "wb") as stream_out:
-        stream_out.write(ctypes.string_at(staged.address, size))
-    process.temporary.append(path)
-    return model.load(process, thread, path)
+    return model.load_from_memory(process, thread, pointer, size)
 
 
 def load_from_mem_with_mem(
@@ -104,91 +94,72 @@ def get_desc_from_file(process: Process, thread: HostThread, handle: int, path: 
     process.get(handle, Description).model = model.read(process, path)
 
 
-def _tensors(process: Process, handle: int, inputs: bool) -> tuple[om.Tensor, ...]:
-    filled = process.get(handle, Description).filled()
-    return filled.inputs if inputs else filled.outputs
-
-
-def _tensor(process: Process, handle: int, index: int, inputs: bool) -> om.Tensor:
-    tensors = _tensors(process, handle, inputs)
-    if index >= len(tensors):
-        raise NpuError("invalid_param", index=index, count=len(tensors))
-    return tensors[index]
-
-
-def _by_name(process: Process, handle: int, name: str, inputs: bool) -> int:
-    for number, tensor in enumerate(_tensors(process, handle, inputs)):
-        if tensor.name == name:
-            return number
-    raise NpuError("invalid_param", name=name)
-
-
-def _dims(tensor: om.Tensor) -> dict[str, object]:
+def _dims(tensor: Tensor) -> dict[str, object]:
     return {"name": tensor.name, "dimCount": len(tensor.dims), "dims": list(tensor.dims)}
 
 
 def get_num_inputs(process: Process, thread: HostThread, handle: int) -> int:
-    return len(_tensors(process, handle, True))
+    return len(tensors(process, handle, "input"))
 
 
 def get_num_outputs(process: Process, thread: HostThread, handle: int) -> int:
-    return len(_tensors(process, handle, False))
+    return len(tensors(process, handle, "output"))
 
 
 def get_input_size_by_index(process: Process, thread: HostThread, handle: int, index: int) -> int:
-    return _tensor(process, handle, index, True).bytes
+    return tensor(process, handle, index, "input").bytes
 
 
 def get_output_size_by_index(process: Process, thread: HostThread, handle: int, index: int) -> int:
-    return _tensor(process, handle, index, False).bytes
+    return tensor(process, handle, index, "output").bytes
 
 
 def get_input_dims(process: Process, thread: HostThread, handle: int, index: int) -> dict[str, object]:
-    return _dims(_tensor(process, handle, index, True))
+    return _dims(tensor(process, handle, index, "input"))
 
 
 def get_input_dims_v2(process: Process, thread: HostThread, handle: int, index: int) -> dict[str, object]:
-    return _dims(_tensor(process, handle, index, True))
+    return _dims(tensor(process, handle, index, "input"))
 
 
 def get_output_dims(process: Process, thread: HostThread, handle: int, index: int) -> dict[str, object]:
-    return _dims(_tensor(process, handle, index, False))
+    return _dims(tensor(process, handle, index, "output"))
 
 
 def get_cur_output_dims(process: Process, thread: HostThread, handle: int, index: int) -> dict[str, object]:
-    return _dims(_tensor(process, handle, index, False))
+    return _dims(tensor(process, handle, index, "output"))
 
 
 def get_input_name_by_index(process: Process, thread: HostThread, handle: int, index: int) -> str:
-    return _tensor(process, handle, index, True).name
+    return tensor(process, handle, index, "input").name
 
 
 def get_output_name_by_index(process: Process, thread: HostThread, handle: int, index: int) -> str:
-    return _tensor(process, handle, index, False).name
+    return tensor(process, handle, index, "output").name
 
 
 def get_input_index_by_name(process: Process, thread: HostThread, handle: int, name: str) -> int:
-    return _by_name(process, handle, name, True)
+    return index_of(process, handle, name, "input")
 
 
 def get_output_index_by_name(process: Process, thread: HostThread, handle: int, name: str) -> int:
-    return _by_name(process, handle, name, False)
+    return index_of(process, handle, name, "output")
 
 
 def get_input_format(process: Process, thread: HostThread, handle: int, index: int) -> int:
-    return om.FORMATS[_tensor(process, handle, index, True).format]
+    return FORMATS[tensor(process, handle, index, "input").format]
 
 
 def get_output_format(process: Process, thread: HostThread, handle: int, index: int) -> int:
-    return om.FORMATS[_tensor(process, handle, index, False).format]
+    return FORMATS[tensor(process, handle, index, "output").format]
 
 
 def get_input_data_type(process: Process, thread: HostThread, handle: int, index: int) -> int:
-    return om.DTYPES[_tensor(process, handle, index, True).dtype][0]
+    return DTYPES[tensor(process, handle, index, "input").dtype][0]
 
 
 def get_output_data_type(process: Process, thread: HostThread, handle: int, index: int) -> int:
-    return om.DTYPES[_tensor(process, handle, index, False).dtype][0]
+    return DTYPES[tensor(process, handle, index, "output").dtype][0]
 
 
 def create_dataset(process: Process, thread: HostThread) -> int:

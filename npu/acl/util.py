@@ -9,9 +9,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from npu.device.memory import device_of
 from npu.errors import NpuError
 from npu.runtime import host
+from npu.runtime.memory import on_device
 from npu.runtime.process import Process
 from npu.runtime.thread import HostThread
 
@@ -114,7 +114,7 @@ def ptr_to_numpy(process: Process, thread: HostThread, pointer: int, shape: tupl
 
 
 def _host_only(pointer: int, name: str) -> None:
-    if pointer == 0 or device_of(pointer) >= 0:
+    if pointer == 0 or on_device(pointer):
         side = "NULL" if pointer == 0 else "a device address"
         raise ValueError(f"acl.util.{name}: {pointer:#x} is {side}, copy to host memory first")
 

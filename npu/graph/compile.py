@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from npu import om
+from npu.dtypes import DTYPES
 from npu.graph import emit, fusion_result
 from npu.graph.errors import AtcError
 from npu.graph.kernels import units
 from npu.graph.options import Options
-from npu.graph.parse import contradictions, parse
+from npu.graph.parse import complete_outputs, contradictions, parse
 from npu.graph.passes import constant_folding, dead_nodes, registry
 from npu.graph.passes.base import NearMiss, Outcome, Work
 from npu.graph.plan import PLANES, make_plan
@@ -51,6 +52,7 @@ def compile(options: Options, cann: str = CANN) -> Summary:
     constant_folding.run(parsed.proto)
     dead_nodes.run(parsed.proto)
     infer(parsed.proto, strict=True)
+    complete_outputs(parsed.proto.graph, parsed.stored)
     graph_model = ir.from_proto(parsed.proto)
     work = Work(graph_model.graph)
     counts, misses = registry.run(work, switches)
@@ -95,7 +97,7 @@ def build_record(options: Options, cann: str, counts: dict[str, dict[str, Outcom
 def check_borders(graph: Any, types: dict[str, Operand]) -> None:
     """AtcError E10055 for an input or output that no model file can have."""
     for value in (*graph.input, *graph.output):
-        if types[value.name].dtype not in om.DTYPES:
+        if types[value.name].dtype not in DTYPES:
             raise AtcError("E10055", reason=f"{value.name} is no tensor of a type that a model input or output can have")
 
 

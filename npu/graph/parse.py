@@ -286,6 +286,16 @@ def declared_shapes(graph: Any) -> dict[str, tuple[int, ...]]:
     return stored
 
 
+def complete_outputs(graph: Any, stored: Mapping[str, tuple[int, ...]]) -> None:
+    """An output whose rank depends on the data gets the rank the file claimed, all dims open: a valid model states one."""
+    for output in graph.output:
+        tensor = output.type.tensor_type
+        if output.type.HasField("tensor_type") and not tensor.HasField("shape"):
+            tensor.shape.SetInParent()
+            for _ in stored.get(output.name, ()):
+                tensor.shape.dim.add()
+
+
 def contradictions(graph: Any, stored: Mapping[str, tuple[int, ...]]) -> list[str]:
     """One line for each stored shape that the inferred one refutes, with the node that makes the value."""
     makers = {o: n.name for n in graph.node for o in n.output}

@@ -9,7 +9,8 @@ from npu.cost.work import Work
 from npu.graph.kernels import Unit
 from npu.graph.memory_plan import Lifetime, aligned, feature_map
 from npu.graph.types import node_of
-from npu.om import DTYPES, Kernel
+from npu.dtypes import DTYPES
+from npu.om import Kernel
 from npu.ops.node import Lowered, Node, Operand, Stored
 from npu.ops.registry import lower
 

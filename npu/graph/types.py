@@ -7,7 +7,7 @@ from typing import Any
 
 from npu.ops.node import Node, Operand
 
-# TensorProto.DataType -> name (the names are those of npu.om.DTYPES; the rest can only occur inside a model)
+# TensorProto.DataType -> name (the names are those of npu.dtypes.DTYPES; the rest can only occur inside a model)
 NAMES = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 8: "string", 9: "bool", 10: "float16",
     11: "float64", 12: "uint32", 13: "uint64", 14: "complex64", 15: "complex128", 16: "bfloat16", 17: "float8", 18: "float8",

@@ -27,6 +27,8 @@ TIME_LIMIT = 120.0  # s of real time for one run of a model with loops
 CACHED = 16  # sessions kept by file hash
 # onnxruntime runs these and gives something else than the standard says (measured on the node tests of onnx 1.23).
 ROUTED = {"DFT", "STFT", "MaxUnpool"}
+# Element types from here on (bfloat16, complex, 8 bits and less) cannot be handed to onnxruntime as numpy arrays.
+UNFED = {14, 15, *range(16, 32)}
 LOOPS = {"Loop", "Scan"}
 
 
@@ -122,7 +124,7 @@ def build(proto: Any, path: str | None) -> Built:
         raise ComputeError(f"not a valid model: {_line(error)}") from error
     loops = bool(operators & LOOPS)
     refused = "onnxruntime is not used for it"
-    if not operators & ROUTED:
+    if not operators & ROUTED and not _differs(proto) and not _unfed(proto):
         try:
             return Built(_onnxruntime(path if path is not None else proto.SerializeToString()), loops, True)
         except _peer_errors() as error:
@@ -133,6 +135,21 @@ def build(proto: Any, path: str | None) -> Built:
         return Built(ReferenceEvaluator(proto), loops, False)
     except _peer_errors() as error:
         raise ComputeError(f"{refused}; onnx.reference: {_line(error)}") from error
+
+
+def _differs(proto: Any) -> bool:
+    """True for uses of an operator that onnxruntime answers differently: causal or masked-length Attention, training Dropout."""
+    for node in (n for part in (proto.graph, *proto.functions) for n in part.node):
+        if node.op_type == "Dropout" and len(node.input) > 2:
+            return True
+        causal = any(a.name == "is_causal" and a.i for a in node.attribute)
+        if node.op_type == "Attention" and (causal or len(node.output) > 3 or len(node.input) > 6):
+            return True
+    return False
+
+
+def _unfed(proto: Any) -> bool:
+    return any(v.type.tensor_type.elem_type in UNFED for v in (*proto.graph.input, *proto.graph.output))
 
 
 def _onnxruntime(source: str | bytes) -> Engine:

@@ -18,7 +18,7 @@ def _product(node: Node, left: Operand | None, right: Operand | None) -> Lowered
         batch, m = 1, m * prod(a[:-2])
     else:
         lead = max(len(a), len(b)) - 2
-        wide = [(1,) * (lead - len(x) + 2) + x[:-2] for x in (a, b)]
+        wide = [(1,) * (lead - len(x[:-2])) + x[:-2] for x in (a, b)]
         batch = prod(max(x, y) for x, y in zip(*wide, strict=True))
     name = "MatMulV2" if len(a) <= 2 and len(b) <= 2 else "BatchMatMulV2"
     return matmul(node, name, batch, m, n, k)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from npu.cost.work import Work
-from npu.om import DTYPES
+from npu.dtypes import DTYPES
 
 # Bytes of element types a model may hold inside although no model input can have them.
 INNER_BYTES = {"complex128": 16.0, "int4": 0.5, "uint4": 0.5, "int2": 0.25, "uint2": 0.25, "float8": 1.0, "float4": 0.5}

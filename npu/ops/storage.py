@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import ceil, gcd, lcm
 
-from npu.om import DTYPES
+from npu.dtypes import DTYPES
 
 N0 = 16
 

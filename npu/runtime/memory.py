@@ -63,6 +63,11 @@ def free(process: Process, thread: HostThread, address: int) -> None:
     context.dev.free(address)
 
 
+def on_device(address: int) -> bool:
+    """Whether an address can only be device memory."""
+    return device_of(address) >= 0
+
+
 def owner(process: Process, address: int) -> Context | None:
     """A live context on the device an address belongs to; None for a host address or a closed device."""
     device = device_of(address)

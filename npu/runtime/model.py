@@ -4,6 +4,8 @@ its arithmetic is one session run when the last of them ends."""
 from __future__ import annotations
 
 import ctypes
+import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +14,8 @@ from npu import om
 from npu.cost import kernel as kernel_cost
 from npu.device.task import AICPU, KERNEL, Row, Step, Task
 from npu.errors import NpuError
+from npu.om import Tensor as Tensor
+from npu.runtime import host
 from npu.runtime.context import Context, current
 from npu.runtime.memory import Side, free, malloc
 from npu.runtime.process import Process
@@ -88,6 +92,28 @@ class DataSet:
         self.descs: dict[int, int] = {}
 
 
+def tensors(process: Process, handle: int, which: str) -> tuple[Tensor, ...]:
+    """The inputs or outputs (which: input | output) that a filled description shows."""
+    filled = process.get(handle, Description).filled()
+    return filled.inputs if which == "input" else filled.outputs
+
+
+def tensor(process: Process, handle: int, index: int, which: str) -> Tensor:
+    """One of them by index. NpuError invalid_param beyond the last."""
+    found = tensors(process, handle, which)
+    if index >= len(found):
+        raise NpuError("invalid_param", index=index, count=len(found))
+    return found[index]
+
+
+def index_of(process: Process, handle: int, name: str, which: str) -> int:
+    """The index of one by name. NpuError invalid_param for an unknown name."""
+    for number, found in enumerate(tensors(process, handle, which)):
+        if found.name == name:
+            return number
+    raise NpuError("invalid_param", name=name)
+
+
 def models(process: Process) -> dict[int, LoadedModel]:
     """Loaded models by id."""
     return {m.id: m for m in process.objects.values() if isinstance(m, LoadedModel)}
@@ -143,6 +169,17 @@ def load(process: Process, thread: HostThread, path: str) -> int:
     return loaded.id
 
 
+def load_from_memory(process: Process, thread: HostThread, pointer: int, size: int) -> int:
+    """Load a model that lies in host memory, by way of a temporary file: its arithmetic is opened from a path."""
+    staged = host.Staged(size)
+    host.read(staged.address, pointer, size)
+    number, path = tempfile.mkstemp(suffix=om.SUFFIX, prefix="npu-model-")
+    with os.fdopen(number, "wb") as file:
+        file.write(ctypes.string_at(staged.address, size))
+    process.temporary.append(path)
+    return load(process, thread, path)
+
+
 def unload(process: Process, thread: HostThread, model_id: int) -> None:
     loaded = of(process, model_id)
     for address in loaded.held:
@@ -150,7 +187,7 @@ def unload(process: Process, thread: HostThread, model_id: int) -> None:
     del process.objects[-1000 - model_id]
 
 
-def _sides(process: Process, handle: int, tensors: Sequence[om.Tensor], what: str) -> list[Side]:
+def _sides(process: Process, handle: int, tensors: Sequence[Tensor], what: str) -> list[Side]:
     """Check a dataset against a model's inputs or outputs; its buffers as device sides."""
     dataset = process.get(handle, DataSet, "invalid_param")
     if len(dataset.buffers) != len(tensors):
@@ -203,7 +240,7 @@ def execute(process: Process, thread: HostThread, model_id: int, inputs: int, ou
             raise failure
 
 
-def _ranges(sides: Sequence[Side], tensors: Sequence[om.Tensor]) -> str:
+def _ranges(sides: Sequence[Side], tensors: Sequence[Tensor]) -> str:
     return ";".join(f"{s.text}:{t.bytes}" for s, t in zip(sides, tensors, strict=True))
 
 

@@ -64,23 +64,21 @@ def recorded(trace: Trace, launches: Launches, chains: Chains, slop: int) -> Gro
     records, waits = np.flatnonzero(trace.tasks_of("record")), np.flatnonzero(trace.tasks_of("wait"))
     if not len(records) or not len(waits):
         return NONE, NONE, NONE, NONE
-    event = column(trace, "task", "event")
+    event, end = column(trace, "task", "event"), trace.task["end"]
+    queued = np.where(launches.row >= 0, launches.time, end)  # without calls: what ended later was queued later
     known = waits[event[waits] >= 0]
-    by_id = _last_before(event[records], launches.time[records], event[known], launches.time[known])
+    by_id = _last_before(event[records], queued[records], event[known], queued[known])
     pairs = [(records[by_id[by_id >= 0]], known[by_id >= 0])]
-    open_ = waits[(event[waits] < 0) & (trace.task["end"][waits] - trace.task["start"][waits] >= BRIEF_WAIT)]
+    open_ = waits[(event[waits] < 0) & (end[waits] - trace.task["start"][waits] >= BRIEF_WAIT)]
     if len(open_):
-        records = records[np.argsort(trace.task["end"][records], kind="stable")]
-        at = np.searchsorted(trace.task["end"][records], trace.task["end"][open_] + slop, side="right") - 1
+        records = records[np.argsort(end[records], kind="stable")]
+        at = np.searchsorted(end[records], end[open_] + slop, side="right") - 1
         for _ in range(2):  # one step back past a record of the wait's own stream
             own = (at >= 0) & (trace.task["stream"][records[np.maximum(at, 0)]] == trace.task["stream"][open_])
             at = np.where(own, at - 1, at)
         source = records[np.maximum(at, 0)]
-        good = (
-            (at >= 0)
-            & (trace.task["stream"][source] != trace.task["stream"][open_])
-            & (launches.time[source] <= launches.time[open_])
-        )
+        before = (queued[source] <= queued[open_]) | (launches.row[source] < 0) | (launches.row[open_] < 0)
+        good = (at >= 0) & (trace.task["stream"][source] != trace.task["stream"][open_]) & before
         pairs.append((source[good], open_[good]))
     source, target = (np.concatenate([p[i] for p in pairs]) for i in (0, 1))
     return chains.task[source], chains.task[target], np.zeros(len(source), np.int64), np.full(len(source), -1)

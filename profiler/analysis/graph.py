@@ -81,7 +81,8 @@ def build(trace: Trace, launches: Launches) -> Graph:
     floor_gap = _gap_floor(trace, launches, chains, gap, linked)
     link = np.where(chains.is_task, np.minimum(gap, floor_gap), gap)
     rows = np.flatnonzero(blocking(trace)) if trace.api else np.zeros(0, np.int64)
-    link[ends[rows]] = np.minimum(gap[ends[rows]], own_cost(trace, rows))
+    if len(rows):
+        link[ends[rows]] = np.minimum(gap[ends[rows]], own_cost(trace, rows))
     link[~linked] = 0
 
     base = np.where(linked, before + link, NEVER)

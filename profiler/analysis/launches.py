@@ -45,5 +45,6 @@ def join(trace: Trace) -> Launches:
     work = hits[trace.tasks_of("kernel", "aicpu")[hits]]
     np.add.at(kernels, row[work], 1)
     time = trace.task["start"].astype(np.int64, copy=True)
-    time[hits] = trace.api["start"][row[hits]]
+    if len(hits):
+        time[hits] = trace.api["start"][row[hits]]
     return Launches(row, first, last, kernels, time)

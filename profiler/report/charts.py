@@ -84,7 +84,7 @@ def _top(title: str, trace: Trace, table: str, mask: Array, window: tuple[int, i
                               textposition="outside", cliponaxis=False,
                               customdata=[f"{100 * t / whole:.1f} % of all, {n:,} events" for _, t, n in shown],
                               hovertemplate="%{customdata}<extra></extra>", meta="--accent"))
-    figure.update_layout(xaxis={"title": {"text": "ms"}, "range": [0, 1.35 * max(t for _, t, _ in shown) / 1e6 or 1]},
+    figure.update_layout(xaxis={"title": {"text": "ms"}, "range": [0, 1.5 * max(t for _, t, _ in shown) / 1e6 or 1]},
                          yaxis={"tickvals": place, "ticktext": [plain(n) for n, _, _ in shown], "autorange": "reversed",
                                 "showgrid": False},
                          bargap=0.28, showlegend=False)
@@ -105,7 +105,7 @@ def _steps(report: Report | None) -> dict[str, Any] | None:
     every = max(1, len(rows) // 12)
     figure.update_layout(barmode="stack", yaxis={"title": {"text": "ms"}}, bargap=0.25,
                          xaxis={"title": {"text": "step"}, "tickvals": place[::every], "ticktext": label[::every]},
-                         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
+                         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"})
     return _chart("Device time of each step", figure, 360, top=60)
 
 

@@ -1,7 +1,8 @@
 """Puts the page together: one HTML file with style, scripts and data inside, which asks no network for anything.
 
 Names and texts are data (JSON in a script element, packed columns) and reach the screen only through textContent and
-fillText; the content security policy of the page forbids every request.
+fillText; the content security policy of the page forbids every request. (It allows eval: the chart library and browser
+automation use it, and nothing of the data is ever handed to it.)
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // Arrows from a launch on the host to its task on the device, joined by correlation: those of the chosen bar always, those of
-// everything in view when switched on (the first 300).
+// everything in view when switched on (the first 300 whose launch is in view as well).
 
 function drawArrow(from, to) {
   const a = placeOf(from), b = placeOf(to);
@@ -44,7 +44,8 @@ function launchesInView() {
       const last = item.lane.depths[d + 1];
       for (let i = lowerBound(data.end, view.from, item.lane.depths[d], last); i < last && data.start[i] <= view.to; i += 1) {
         const launch = launches.get(own[data.row[i]]);
-        if (launch !== undefined) pairs.push([launch, i]);
+        // A launch off screen would only be a line across everything.
+        if (launch !== undefined && data.end[launch] >= view.from && data.start[launch] <= view.to) pairs.push([launch, i]);
         if (pairs.length >= ARROWS) return pairs;
       }
     }

@@ -132,7 +132,7 @@ function drawDepth(first, last, y, height, named) {
     if (next <= i) next = i + 1;
     if (next - i > 1 && end[next - 1] - start[next - 1] >= 2 * perPixel) next -= 1;
     const busy = Math.min(1, (sum[next] - sum[i]) / perPixel);
-    const strength = Math.ceil((0.3 + 0.7 * busy) * 8) / 8, colour = colourOf(category[longest(i, next)]);
+    const strength = Math.ceil((0.4 + 0.6 * busy) * 8) / 8, colour = colourOf(category[longest(i, next)]);
     if (run && run.colour === colour && run.strength === strength && pixel <= run.to) run.to = pixel + 1;
     else {
       flush();
@@ -178,6 +178,6 @@ function fitted(nameId, room) {
     widths.set(nameId, known);
   }
   if (known.width <= room) return known.text;
-  const fits = Math.floor(((room - 8) / known.width) * known.text.length);
+  const fits = Math.floor(((room - 12) / known.width) * known.text.length);
   return fits >= 2 ? `${known.text.slice(0, fits)}…` : "";
 }

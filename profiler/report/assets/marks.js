@@ -8,7 +8,7 @@ function drawBands() {
     ctx.globalAlpha = 0.16;
     ctx.fillStyle = theme.tokens.mark;
     ctx.fillRect(x0, AXIS, Math.max(1, x1 - x0), layout.viewHeight - AXIS);
-    ctx.globalAlpha = x1 - x0 > 3 ? 0.8 : 0.35;
+    ctx.globalAlpha = x1 - x0 > 60 ? 0.8 : 0.3;
     ctx.fillRect(x0, AXIS, 1, layout.viewHeight - AXIS);
     ctx.fillRect(x1, AXIS, 1, layout.viewHeight - AXIS);
     ctx.globalAlpha = 1;
