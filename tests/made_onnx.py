@@ -33,8 +33,8 @@ def conv_bn(out: str = "n", data: str = "x") -> list[onnx.NodeProto]:
     return [node("Conv", f"{data} w b", "c", pads=[1, 1, 1, 1]), node("BatchNormalization", "c scale offset mean var", out)]
 
 
-def model(nodes: list[onnx.NodeProto], outputs: str, constants: dict[str, np.ndarray], inputs: dict[str, list[object]] | None = None,
-          opset: int = 13, types: dict[str, int] | None = None) -> onnx.ModelProto:
+def model(nodes: list[onnx.NodeProto], outputs: str, constants: dict[str, np.ndarray],
+          inputs: dict[str, list[object]] | None = None, opset: int = 13, types: dict[str, int] | None = None) -> onnx.ModelProto:
     """A model with float32 inputs ({"x": [1, 3, 8, 8]} unless said) and outputs without a stored shape."""
     given = {"x": [1, 3, 8, 8]} if inputs is None else inputs
     kinds = types or {}

@@ -22,7 +22,7 @@ from npu.graph.plan import PLANES, make_plan
 from npu.graph.shapes import infer
 from npu.graph.switches import Switches, read_switches
 from npu.graph.types import operands
-from npu.ops.node import Operand
+from npu.ops.node import Misfit, Operand
 
 CANN = "8.3.RC1"  # the generation the simulated stack speaks for (design: default machine)
 
@@ -63,8 +63,11 @@ def compile(options: Options, cann: str = CANN) -> Summary:
     types = operands(proto.graph)
     check_borders(proto.graph, types)
     inputs, outputs = ([v.name for v in group] for group in (proto.graph.input, proto.graph.output))
-    plan = make_plan(units(proto.graph, groups), types, inputs, outputs, options.precision, options.input_format,
-                     options.reuse_memory)
+    try:
+        plan = make_plan(units(proto.graph, groups), types, inputs, outputs, options.precision, options.input_format,
+                         options.reuse_memory)
+    except Misfit as error:
+        raise AtcError("E19999", reason="InferShapeAndType failed.", more=(str(error),)) from error
     warnings = [*contradictions(parsed.proto.graph, parsed.stored), *unknown_passes(switches)]
     model = om.Model(
         soc=options.soc, build=build_record(options, cann, counts, misses, sum(t.bytes for t in types.values() if t.constant)),

@@ -6,7 +6,7 @@ from math import prod
 
 from npu.cost.work import Work
 from npu.ops.kernel import AICPU_TYPES, aicpu, compute_type, layout, read_bytes, vector, write_bytes
-from npu.ops.node import Lower, Lowered, Node, Operand, Stored
+from npu.ops.node import Lower, Lowered, Misfit, Node, Operand, Stored
 from npu.ops.storage import fractal_z
 
 Planes = tuple[int, int, int]  # depth, height, width
@@ -43,6 +43,9 @@ def _lower(node: Node, data: Operand | None, weight: Operand | None, transposed:
     if data is None or weight is None or len(data.dims) < 3 or not node.outputs or compute_type(node) in AICPU_TYPES:
         return aicpu(node, name)
     groups = max(node.number("group", 1), 1)
+    wanted = weight.dims[0] if transposed else weight.dims[1] * groups
+    if data.dims[1] >= 0 and weight.dims[1] >= 0 and data.dims[1] != wanted:
+        raise Misfit(node.name, f"the input has {data.dims[1]} channels, the filter takes {wanted}")
     out = node.outputs[0]
     # A transposed convolution multiplies every input point with the whole kernel, a plain one every output point.
     planes = _planes(data.dims[2:] if transposed else out.dims[2:])

@@ -94,4 +94,12 @@ class Lowered:
         return self.work.form not in ("layout", "fill")
 
 
+class Misfit(Exception):
+    """Operands that do not fit each other, which onnx's shape inference lets pass."""
+
+    def __init__(self, node: str, reason: str) -> None:
+        super().__init__(f"{node}: {reason}")
+        self.node, self.reason = node, reason
+
+
 Lower = Callable[[Node], Lowered | None]

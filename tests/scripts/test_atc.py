@@ -17,7 +17,8 @@ FAILURE = "ATC run failed, Please check the detail log, Try 'atc --help' for mor
 
 def atc(folder, *arguments):
     environ = {k: v for k, v in os.environ.items() if k != "ASCEND_WORK_PATH"}
-    return subprocess.run([str(ATC), *arguments], cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    command = [str(ATC), *arguments]
+    return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.fixture
@@ -28,7 +29,8 @@ def folder(tmp_path):
 
 
 def test_converts_and_says_so(folder):
-    done = atc(folder, "--framework=5", "--model", "net.onnx", "--output=net", "-soc-version=Ascend910B3", "--input_shape=x:1,3,8,8")
+    done = atc(folder, "--framework=5", "--model", "net.onnx", "--output=net", "-soc-version=Ascend910B3",
+               "--input_shape=x:1,3,8,8")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines() == ["ATC start working now, please wait for a moment.", "...",
                                         "ATC run success, welcome to the next use."]
@@ -46,8 +48,8 @@ def test_converts_and_says_so(folder):
 
 
 def test_log_info_tells_the_fusions(folder):
-    done = atc(folder, "--framework=5", "--model=net.onnx", "--output=net", "--soc_version=Ascend310P3", "--input_shape=x:1,3,8,8",
-               "--log=info", "--export_compile_stat=0")
+    done = atc(folder, "--framework=5", "--model=net.onnx", "--output=net", "--soc_version=Ascend310P3",
+               "--input_shape=x:1,3,8,8", "--log=info", "--export_compile_stat=0")
     assert "ConvBatchnormFusionPass: match_times 1, effect_times 1" in done.stdout
     assert not (folder / "fusion_result.json").exists()
 

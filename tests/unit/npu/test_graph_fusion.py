@@ -8,7 +8,7 @@ from npu import om
 from npu.graph.errors import AtcError
 from tests.made_onnx import ORIGIN, conv_bn, convert, model, node, weights
 
-FOLDED = ("w", "b", "scale", "offset", "mean", "var")
+TRIPLE = model([*conv_bn(), node("Relu", "n", "y")], "y", weights())
 
 
 def kernels(summary):
@@ -20,7 +20,7 @@ def reasons(summary):
 
 
 def test_convolution_with_normalisation_and_relu_is_one_kernel(tmp_path):
-    made = convert(model([*conv_bn(), node("Relu", "n", "y")], "y", weights()), tmp_path, **ORIGIN)
+    made = convert(TRIPLE, tmp_path, **ORIGIN)
     (kernel,) = made.model.kernels
     assert (kernel.name, kernel.op_type) == ("Conv_cRelu_y", "Conv2D")
     assert kernel.origin == "Conv_c+BatchNormalization_n+Relu_y"
@@ -32,14 +32,14 @@ def test_convolution_with_normalisation_and_relu_is_one_kernel(tmp_path):
 
 def test_switched_off_everything_stays(tmp_path):
     (tmp_path / "off").write_text("ALL:off\n")
-    made = convert(model([*conv_bn(), node("Relu", "n", "y")], "y", weights()), tmp_path, fusion_switch_file=str(tmp_path / "off"), **ORIGIN)
+    made = convert(TRIPLE, tmp_path, fusion_switch_file=str(tmp_path / "off"), **ORIGIN)
     assert kernels(made) == ["Conv2D", "BNInfer", "Relu"]
     assert made.model.build["fusion"] == {}
 
 
 def test_one_pass_switched_off_leaves_the_others(tmp_path):
     (tmp_path / "off").write_text("TbeConv2DReluv2Pass:off\nNoSuchPass:off\n")
-    made = convert(model([*conv_bn(), node("Relu", "n", "y")], "y", weights()), tmp_path, fusion_switch_file=str(tmp_path / "off"), **ORIGIN)
+    made = convert(TRIPLE, tmp_path, fusion_switch_file=str(tmp_path / "off"), **ORIGIN)
     assert kernels(made) == ["Conv2D", "Relu"]
     assert ["NoSuchPass" in w for w in made.warnings] == [True]
 
@@ -85,10 +85,10 @@ def test_near_misses_of_the_fold(tmp_path, nodes, outputs, left_out, reason):
 
 
 def test_default_precision_is_half_and_casts_stand_at_the_border(tmp_path):
-    made = convert(model([*conv_bn(), node("Relu", "n", "y")], "y", weights()), tmp_path)
+    made = convert(TRIPLE, tmp_path)
     assert [k.name for k in made.model.kernels] == ["trans_Cast_0", "Conv_cRelu_y", "trans_Cast_1"]
     first, conv, last = made.model.kernels
-    assert (first.in_dtypes, first.out_dtypes) == ("FLOAT", "FLOAT16") and (last.in_dtypes, last.out_dtypes) == ("FLOAT16", "FLOAT")
+    assert (first.in_dtypes, first.out_dtypes, last.in_dtypes, last.out_dtypes) == ("FLOAT", "FLOAT16", "FLOAT16", "FLOAT")
     assert conv.work.dtype == "float16" and conv.in_dtypes == "FLOAT16;FLOAT16;FLOAT16"
     assert conv.in_shapes == "1,3,8,8;9,1,16,16;4"  # sixteen channels to a block
     assert made.model.inputs[0].dtype == "float32"  # the border stays as the model says

@@ -6,13 +6,12 @@ from datetime import datetime
 
 import pytest
 
-from npu.graph import options
+from npu.graph import fusion_result, options
 from npu.graph.errors import AtcError, texts
 from npu.graph.input_shape import parse_shapes
 from npu.graph.passes.base import GRAPH, UB, Outcome
 from npu.graph.passes.registry import PASSES
 from npu.graph.switches import read_switches
-from npu.graph import fusion_result
 from npu.patterns import named
 
 FLAGS = {"framework": "5", "model": "m.onnx", "output": "out/m", "soc_version": "Ascend910B3"}

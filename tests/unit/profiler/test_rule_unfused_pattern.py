@@ -1,0 +1,117 @@
+"""Rule 10. One execution: blocks of Conv2D 20, BNInfer 6, Relu 4, each 1 after the other, in us."""
+
+from __future__ import annotations
+
+import pytest
+
+from npu import cost, soc
+from npu.cost import Work
+from profiler.analysis.shapes import conv_work, shapes
+from tests.made import Made
+from tests.unit.profiler.said import loud, said
+
+RULE = "unfused-pattern"
+CHAIN = (("Conv2D", 20.0), ("BNInfer", 6.0), ("Relu", 4.0))
+SHAPES = {"in_shapes": "1,64,56,56;64,64,3,3", "in_dtypes": "FLOAT16;FLOAT16", "in_formats": "NCHW;NCHW", "out_shapes": "1,64,56,56",
+          "out_dtypes": "FLOAT16", "out_formats": "NCHW"}
+
+
+def model(chain: tuple[tuple[str, float], ...] = CHAIN, blocks: int = 10, runs: int = 4, **facts: object) -> Made:
+    made = Made()
+    start = 0.0
+    for run in range(runs):
+        made.api("aclmdlExecuteAsync", start, start + 5, stream=1, correlation=run, blocking=0, site="loop.py:9")
+        start += 2
+        for block in range(blocks):
+            for op, us in chain:
+                made.task("kernel", start, start + us, correlation=run, model=1, op_type=op, name=f"{op}_{block}", task_type="AI_CORE",
+                          **{**SHAPES, **facts})
+                start += us + 1
+        made.api("aclrtSynchronizeStream", start - 2 if start > 7 else 5, start - 1, stream=1, blocking=1)
+    return made
+
+
+def ratio() -> float:
+    """Modelled convolution with two element operations behind it over the bare one."""
+    chip = soc.find(soc.DEFAULT)
+    elements = 64 * 56 * 56
+    works = [Work("conv", "Conv2D", "float16", (1, 56, 56, 64, 64, 3, 3, 1), 2 * (elements + 64 * 64 * 9), 2 * elements, e)
+             for e in (2 * elements, 0)]
+    fused, alone = (cost.kernel(w, chip).duration for w in works)
+    return fused / alone
+
+
+def test_positive() -> None:
+    """40 blocks lose 6 + 1 + 4 + 1 = 12 each; the convolution takes over their element work."""
+    (finding,) = loud(model(), RULE)
+    assert finding.facts["count"] == 40
+    assert finding.facts["kernels"] == 80
+    assert finding.facts["tails_ns"] == 40 * 10_000
+    assert finding.facts["chain"] == "Conv2D + BNInfer + Relu"
+    assert finding.facts["intermediate_bytes"] == 80 * 2 * 2 * 64 * 56 * 56  # written and read, fp16
+    assert finding.gain is not None
+    assert finding.gain.ns == pytest.approx(40 * (12_000 - (ratio() - 1) * 20_000), rel=0.02)
+    assert (finding.gain.method, finding.gain.confidence, finding.gain.at_most) == ("model", "high", False)
+    assert finding.sites == ("loop.py:9",)
+
+
+def test_the_activation_may_be_missing() -> None:
+    (finding,) = loud(model(chain=CHAIN[:2], blocks=30), RULE)
+    assert (finding.facts["kernels"], finding.facts["chain"]) == (120, "Conv2D + BNInfer")
+
+
+def test_without_shapes_the_gain_is_an_upper_bound() -> None:
+    (finding,) = loud(model(in_shapes=""), RULE)
+    assert finding.gain is not None
+    assert (finding.gain.at_most, finding.gain.confidence) == (True, "medium")
+    assert finding.gain.ns == 40 * 12_000 - 1_000  # the gap behind the last kernel is not there to be gained
+
+
+@pytest.mark.parametrize("chain", [(("Conv2D", 20.0), ("Add", 6.0), ("Relu", 4.0)), (("BNInfer", 6.0), ("Conv2D", 20.0)), (("Conv2D", 20.0),)])
+def test_near_miss_other_neighbours(chain: tuple[tuple[str, float], ...]) -> None:
+    assert [f.facts["chain"] for f in said(model(chain=chain, blocks=1), RULE)] == []
+
+
+def test_near_miss_kernels_on_different_streams_are_no_neighbours() -> None:
+    made = model()
+    for row in made.rows["task"]:
+        row["stream"] = 2 if row["op_type"] == "BNInfer" else 1
+    assert said(made, RULE) == []
+
+
+def test_near_miss_kernels_of_different_launches_are_no_neighbours() -> None:
+    made = Made()
+    for number in range(20):
+        made.task("kernel", number * 30, number * 30 + 20, correlation=number, op_type="BNInfer" if number % 2 else "Conv2D", name="k")
+    assert said(made, RULE) == []
+
+
+def test_near_miss_the_intermediate_result_has_a_second_reader() -> None:
+    made = model(chain=(*CHAIN, ("Add", 5.0)))
+    for row in made.rows["task"]:
+        writes, reads = {"Conv2D": ("1+0:8", "0+0:8"), "BNInfer": ("2+0:8", "1+0:8"), "Relu": ("3+0:8", "2+0:8"),
+                         "Add": ("4+0:8", "1+0:8;3+0:8")}[str(row["op_type"])]
+        row["writes"], row["reads"] = writes, reads
+    assert said(made, RULE) == []
+    for row in made.rows["task"]:
+        if row["op_type"] == "Add":
+            row["reads"] = "3+0:8"
+    assert len(said(made, RULE)) == 1
+
+
+def test_clean_a_fused_model() -> None:
+    assert said(model(chain=(("Conv2D", 20.0),), blocks=30), RULE) == []
+
+
+def test_shapes_as_profiles_print_them() -> None:
+    assert shapes('"1,3,224,224;64,3,7,7"') == [(1, 3, 224, 224), (64, 3, 7, 7)]
+    assert shapes("") == [()]
+
+
+def test_convolution_from_block_layouts() -> None:
+    """5HD data of 64 channels in 4 blocks of 16, weights 4 * 3 * 3 = 36 blocks."""
+    work = conv_work("Conv2D", "1,4,56,56,16;36,4,16,16", "FLOAT16;FLOAT16", "NC1HWC0;FRACTAL_Z", "1,4,28,28,16", "NC1HWC0")
+    assert work is not None
+    assert work.dims == (1, 28, 28, 64, 64, 9, 1, 1)
+    assert (work.read_bytes, work.write_bytes) == (2 * (64 * 56 * 56 + 36 * 4 * 256), 2 * 64 * 28 * 28)
+    assert conv_work("Conv2D", "1,-1,56,56", "FLOAT16", "NCHW", "1,64,56,56", "NCHW") is None
