@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from npu.cost.work import Work
+from npu.dtypes import DTYPES
 from npu.graph.kernels import Unit
 from npu.graph.memory_plan import Lifetime, aligned, feature_map
 from npu.graph.types import node_of
-from npu.dtypes import DTYPES
 from npu.om import Kernel
 from npu.ops.node import Lowered, Node, Operand, Stored
 from npu.ops.registry import lower

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from npu.graph.parse import rename
+from npu.graph.walk import rename
 
 FLOAT, HALF = 1, 10  # TensorProto.DataType
 LARGEST = 65504.0

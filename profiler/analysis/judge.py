@@ -74,17 +74,19 @@ def speaks(finding: Finding, context: Context) -> bool:
 
 def settled(findings: Sequence[Finding]) -> list[Finding]:
     """Findings by gain; of two that see the same cost the smaller one points to the larger and follows it without a gain."""
-    by_id = {f.id: f for f in findings}
+    total: dict[str, int] = {}
+    for finding in findings:
+        total[finding.id] = total.get(finding.id, 0) + _gain(finding)
+    causes: dict[str, str] = {}
     for pair in SAME_COST:
-        if not all(p in by_id and not by_id[p].cause for p in pair):
-            continue
-        small, large = sorted((by_id[p] for p in pair), key=_gain)
-        by_id[small.id] = replace(small, cause=large.id, gain=None, edits=())
-    causes = sorted((f for f in by_id.values() if not f.cause), key=lambda f: (-_gain(f), f.number))
-    ordered = []
-    for finding in causes:
-        ordered.append(finding)
-        ordered.extend(sorted((f for f in by_id.values() if _root(f, by_id) == finding.id and f.cause), key=lambda f: f.number))
+        if all(id in total and id not in causes for id in pair):
+            small, large = sorted(pair, key=lambda id: total[id])
+            causes[small] = large
+    ordered = sorted((f for f in findings if f.id not in causes), key=lambda f: (-_gain(f), f.number))
+    symptoms = [replace(f, cause=causes[f.id], gain=None, edits=()) for f in findings if f.id in causes]
+    for symptom in sorted(symptoms, key=lambda f: -f.number):
+        cause = _root(symptom.id, causes)
+        ordered.insert(1 + max(n for n, f in enumerate(ordered) if f.id == cause and not f.cause), symptom)
     return ordered
 
 
@@ -97,10 +99,10 @@ def _gain(finding: Finding) -> int:
     return finding.gain.ns if finding.gain is not None else 0
 
 
-def _root(finding: Finding, by_id: Mapping[str, Finding]) -> str:
-    while finding.cause:
-        finding = by_id[finding.cause]
-    return finding.id
+def _root(id: str, causes: Mapping[str, str]) -> str:
+    while id in causes:
+        id = causes[id]
+    return id
 
 
 def joint(context: Context, findings: Sequence[Finding]) -> Gain | None:

@@ -35,6 +35,7 @@ class Draft:
                 self._drop_calls(api)
             case Remove(task, api):
                 self._remove(task)
+                self._cut(LAUNCH, api)
                 self._drop_calls(api)
             case SetTo(task, ns):
                 self._set(task, ns)

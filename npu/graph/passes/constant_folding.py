@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from npu.graph import walk
 from npu.graph.shapes import infer
 from npu.graph.types import node_of, operands
 from npu.ops.compute import ComputeError, evaluate
@@ -100,7 +101,7 @@ def _compute(proto: Any, nodes: list[Any], shapes: dict[str, list[int]]) -> list
     if not nodes:
         return ready
     inside = {id(n) for n in nodes}
-    wanted = {i for n in _everywhere(proto.graph) if id(n) not in inside for i in n.input} | {o.name for o in proto.graph.output}
+    wanted = {i for n in walk.nodes(proto.graph) if id(n) not in inside for i in n.input} | {o.name for o in proto.graph.output}
     outputs = [o for n in nodes for o in n.output if o and o in wanted]
     if not outputs:
         return ready
@@ -118,12 +119,3 @@ def _compute(proto: Any, nodes: list[Any], shapes: dict[str, list[int]]) -> list
     except ComputeError:
         return None
     return ready + [numpy_helper.from_array(a, n) for n, a in zip(outputs, arrays, strict=True)]
-
-
-def _everywhere(graph: Any) -> Any:
-    """All nodes, those of subgraphs too: they may read any value around them."""
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            for inner in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
-                yield from _everywhere(inner)

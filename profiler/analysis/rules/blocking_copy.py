@@ -61,6 +61,8 @@ def blocking_copy(context: Context) -> Iterator[Finding]:
 
 def _followed(context: Context, copies: Copies) -> Array:
     """Mask: the next call of the thread comes so soon that the host cannot have used what was copied."""
+    if not len(copies.rows):
+        return np.zeros(0, bool)
     api = context.trace.api
     order = np.lexsort((api["start"], api["thread"]))
     place = np.empty(len(order), np.int64)

@@ -58,7 +58,8 @@ def test_wrong_inputs_are_one_error(tmp_path):
 
 def test_a_sealed_file_that_changed_is_refused(tmp_path):
     path = tmp_path / "m.om"
-    data = bytearray(om.seal(saved(model([node("Add", "x k", "y")], "y", {"k": np.float32([5, 5])}, {"x": [2]}), tmp_path).read_bytes()))
+    made = model([node("Add", "x k", "y")], "y", {"k": np.float32([5, 5])}, {"x": [2]})
+    data = bytearray(om.seal(saved(made, tmp_path).read_bytes()))
     assert om.intact(bytes(data))
     path.write_bytes(data)
     assert Session(path).run({"x": np.zeros(2, np.float32)})[0].tolist() == [5, 5]
@@ -78,6 +79,7 @@ def test_a_loop_without_end_is_stopped(tmp_path):
          helper.make_tensor_value_info("w", TensorProto.FLOAT, [1])])
     made = model([node("Loop", "trips yes x", "y", body=body)], "y",
                  {"trips": np.array(2**62, np.int64), "yes": np.array(True)}, {"x": [1]})
+    made.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, [1]))
     start = time.monotonic()
     with pytest.raises(ComputeError, match=r"longer than 0\.3 s"):
         Session(saved(made, tmp_path)).run({"x": np.ones(1, np.float32)}, time_limit=0.3)

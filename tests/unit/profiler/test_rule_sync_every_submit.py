@@ -55,7 +55,7 @@ def test_unknown_streams_lower_the_confidence() -> None:
 
 
 def test_near_miss_two_launches_a_wait_still_fire_and_three_do_not() -> None:
-    assert len(loud(turns(launches=2), RULE)) == 1
+    assert len(said(turns(launches=2), RULE)) == 1
     assert said(turns(launches=3), RULE) == []
 
 

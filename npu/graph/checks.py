@@ -1,0 +1,82 @@
+"""What a model must be before it is worked on: versions, size, known operators, nodes in order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from npu.graph.errors import AtcError
+from npu.graph.walk import nodes
+from npu.ops.compute import MAX_NODES, ComputeError, expanded
+from npu.ops.registry import DOMAINS, supported
+
+# Operator sets the parsers of the toolkit register: ai.onnx::8 .. ai.onnx::20 at most, seen in the public operator plugins.
+OPSETS = range(7, 21)
+SAFE_OPSET = 11
+MAX_IR = 13  # of the ONNX file format
+
+
+def check_versions(proto: Any, path: Path) -> int:
+    """The version of the default operator set. AtcError for a newer file format, a model without graph, or a huge expansion."""
+    if proto.ir_version > MAX_IR:
+        raise AtcError("E10041", parameter=path, more=(
+            f"The model has IR version {proto.ir_version}, the highest one that can be read is {MAX_IR}.",
+            "Set a lower ir_version when the model is saved (the operators may well be old ones), or use a newer toolkit."))
+    if not proto.HasField("graph") or not proto.graph.node:
+        if proto.HasField("graph") and proto.graph.output:
+            raise AtcError("E10041", parameter=path, more=("The graph has no node.",))
+        raise AtcError("E16004")
+    try:
+        _, count = expanded(proto)
+    except ComputeError as error:
+        raise AtcError("E10041", parameter=path, more=(error.reason,)) from error
+    if count > MAX_NODES:
+        raise AtcError("E13023", item="expanded graph", size=count, maxsize=MAX_NODES)
+    return next((int(o.version) for o in proto.opset_import if o.domain in DOMAINS), 1)
+
+
+def check_names(graph: Any, path: Path) -> None:
+    """AtcError E10041 when a node reads a value that nothing before it makes."""
+    known = {i.name for i in (*graph.input, *graph.initializer)} | {s.values.name for s in graph.sparse_initializer}
+    for node in graph.node:
+        for name in node.input:
+            if name and name not in known:
+                raise AtcError("E10041", parameter=path, more=(f"Node {node.name} reads {name}, which nothing before it makes.",))
+        known |= set(node.output)
+    for output in graph.output:
+        if output.name not in known:
+            raise AtcError("E10041", parameter=path, more=(f"No node makes the output {output.name}.",))
+
+
+def check_operators(proto: Any, opset: int) -> None:
+    """AtcError E19010 that lists every operator without a parser: unknown type, foreign domain, or too new an operator set."""
+    versions = {o.domain: o.version for o in proto.opset_import}
+    missing: list[tuple[str, str]] = []
+    for node in nodes(proto.graph):
+        domain = node.domain or "ai.onnx"
+        version = opset if node.domain in DOMAINS else versions.get(node.domain, 1)
+        if not supported(node.domain, node.op_type) or opset not in OPSETS:
+            missing.append((node.name, f"{domain}::{version}::{node.op_type}"))
+    if not missing:
+        return
+    more = tuple(f"No parser is registered for op [{name}, optype [{kind}]]." for name, kind in missing[1:])
+    if opset not in OPSETS:
+        more += (f"The model uses opset {opset}; the supported range is {OPSETS[0]} to {OPSETS[-1]}. "
+                 f"Export it again with opset_version={SAFE_OPSET} (11 to 17 are safe).",)
+    raise AtcError("E19010", opname=missing[0][0], optype=missing[0][1], more=more)
+
+
+def check_nodes(proto: Any, path: Path) -> None:
+    """AtcError E10041 for a node whose inputs or attributes its operator does not allow (nodes with subgraphs left aside)."""
+    from onnx import checker
+
+    context = checker.C.CheckerContext()
+    context.ir_version = proto.ir_version
+    context.opset_imports = {"" if o.domain in DOMAINS else o.domain: o.version for o in proto.opset_import}
+    for node in nodes(proto.graph):
+        if any(a.HasField("g") or a.graphs for a in node.attribute):
+            continue
+        try:
+            checker.check_node(node, context)
+        except checker.ValidationError as error:
+            raise AtcError("E10041", parameter=path, more=(" ".join(str(error).split())[:400],)) from error
