@@ -28,6 +28,19 @@ ACTIVATION = (
 )
 
 
+CLIP = ("Clip", "ClipByValue", "ClipByValueV2", "Relu6")
+DIV = ("RealDiv", "Div")
+# Activations that exporters write out as several operators, in the order their kernels run. Bigger forms come first.
+WRITTEN_OUT: tuple[tuple[tuple[str, ...], ...], ...] = (
+    (("Add", "Adds"), CLIP, ("Mul",), (*DIV, "Mul", "Muls")),  # hard-swish: x * clip(x + 3, 0, 6) / 6
+    (("Add", "Adds"), CLIP, (*DIV, "Mul", "Muls"), ("Mul",)),
+    (("Add", "Adds"), CLIP, (*DIV, "Muls")),  # hard-sigmoid
+    (("Softplus", "SoftplusV2"), ("Tanh",), ("Mul",)),  # mish
+    (("HardSigmoid",), ("Mul",)),
+    (("Sigmoid",), ("Mul",)),  # swish
+)
+
+
 class Pattern(NamedTuple):
     name: str  # of the pass
     steps: tuple[tuple[str, ...], ...]
@@ -35,7 +48,12 @@ class Pattern(NamedTuple):
     note: str = ""
 
 
+# A chain belongs to the first pattern that matches it. Patterns of one name are one fusion with different activations behind.
 PATTERNS: tuple[Pattern, ...] = (
+    *(
+        Pattern("ConvBatchnormFusionPass", (CONV, BATCH_NORM, *steps), note="the activation follows in TbeConv2DEltwisePass")
+        for steps in WRITTEN_OUT
+    ),
     Pattern(
         "ConvBatchnormFusionPass",
         (CONV, BATCH_NORM, ACTIVATION),
@@ -46,7 +64,7 @@ PATTERNS: tuple[Pattern, ...] = (
 
 
 def named(name: str) -> Pattern:
-    """The pattern of that pass; KeyError for an unknown one."""
+    """The first pattern of that pass; KeyError for an unknown one."""
     for pattern in PATTERNS:
         if pattern.name == name:
             return pattern

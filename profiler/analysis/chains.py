@@ -10,6 +10,7 @@ import numpy as np
 
 from npu import events
 from profiler.analysis.breakdown import in_collective
+from profiler.analysis.groups import changes
 from profiler.trace import Array, Trace
 
 
@@ -42,14 +43,13 @@ def lay_out(trace: Trace, waits: Array) -> Chains:
     spans = _spans(trace)
     thread = trace.api["thread"][calls >> 1].astype(np.int64) if len(calls) else np.zeros(0, np.int64)
     stream_order = np.lexsort((spans.end, spans.start, spans.stream, spans.device))
-    stream_key = (spans.device[stream_order].astype(np.int64) << 32) + spans.stream[stream_order]
+    device, stream = spans.device[stream_order], spans.stream[stream_order]
     api_count, task_count, span_count = len(trace.api), len(trace.task), len(stream_order)
     count = len(calls) + span_count + 2 * int(hidden.sum())
 
     chain = np.empty(count, np.int64)
-    chain[: len(calls)] = np.unique(thread, return_inverse=True)[1]
-    threads = int(chain[: len(calls)].max(initial=-1)) + 1
-    chain[len(calls) : len(calls) + span_count] = threads + np.unique(stream_key, return_inverse=True)[1]
+    chain[: len(calls)] = np.cumsum(changes(thread))
+    chain[len(calls) : len(calls) + span_count] = count + np.cumsum(changes(device, stream))
     chain[len(calls) + span_count :] = -1 - np.arange(count - len(calls) - span_count)  # alone
     time, start, row = np.empty(count, np.int64), np.empty(count, np.int64), np.full(count, -1, np.int64)
     is_task, kernel = np.zeros(count, bool), np.zeros(count, bool)
@@ -73,7 +73,7 @@ def lay_out(trace: Trace, waits: Array) -> Chains:
     real = stream_order < task_count
     task[stream_order[real]] = first + np.flatnonzero(real)
     start[~is_task] = time[~is_task]
-    heads = np.concatenate(([True], chain[1:] != chain[:-1])) if count else np.zeros(0, bool)
+    heads = changes(chain)
     position = np.arange(count) - np.maximum.accumulate(np.where(heads, np.arange(count), 0)) if count else np.zeros(0, np.int64)
     return Chains(chain, position, time, start, is_task, kernel, row, call_start, call_end, task, hidden, outer)
 

@@ -62,7 +62,7 @@ class Context:
         if not len(self.replay.goals):
             return ReplayQuality(self.length, self.length, 1.0)
         draft = Draft(self.trace, self.launches, self.graph)
-        medians.to_medians(draft)
+        medians.to_medians(draft, self.replay.goals)
         modelled = draft.sweep()[self.replay.goals]
         path = critical_path.on_path(self.graph, self.replay.goals)
         unexplained = critical_path.unexplained(self.graph, path, self.window)

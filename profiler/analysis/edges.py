@@ -10,6 +10,7 @@ from npu import soc
 from npu.cost import call_ns
 from profiler.analysis.calls import SYNC_EVENT, blocking, column
 from profiler.analysis.chains import Chains
+from profiler.analysis.groups import changes
 from profiler.analysis.launches import Launches
 from profiler.trace import Array, Trace
 
@@ -121,9 +122,10 @@ def _stream_waits(trace: Trace, launches: Launches, rows: Array, slop: int) -> l
     groups = []
     stream, device = column(trace, "api", "stream")[rows], column(trace, "api", "device")[rows]
     everything = (stream < 0) | trace.api_named("aclrtSynchronizeDevice", "aclrtSynchronizeDeviceWithTimeout")[rows]
-    for key in np.unique(np.stack((trace.task["device"], trace.task["stream"]), axis=1), axis=0):
-        tasks = np.flatnonzero((trace.task["device"] == key[0]) & (trace.task["stream"] == key[1]))
-        tasks = tasks[np.argsort(trace.task["start"][tasks], kind="stable")]
+    order = np.lexsort((trace.task["start"], trace.task["stream"], trace.task["device"]))
+    heads = np.flatnonzero(changes(trace.task["device"][order], trace.task["stream"][order]))
+    for tasks in np.split(order, heads[1:]):
+        key = trace.task["device"][tasks[0]], trace.task["stream"][tasks[0]]
         mine = rows[(everything | (stream == key[1])) & ((device < 0) | (device == key[0]))]
         launched_at = np.maximum.accumulate(launches.time[tasks])
         at = np.searchsorted(launched_at, trace.api["start"][mine], side="left") - 1

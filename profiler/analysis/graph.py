@@ -85,14 +85,14 @@ def build(trace: Trace, launches: Launches) -> Graph:
         link[ends[rows]] = np.minimum(gap[ends[rows]], own_cost(trace, rows))
     link[~linked] = 0
 
-    base = np.where(linked, before + link, NEVER)
-    np.maximum.at(base, edges.target, time[edges.source] + weight)
-    rooted = base == NEVER
-    base = np.where(rooted, constrained, base)
     rank, by_rank = _order(time, chains.position, linked, edges)
     sound = rank[edges.source] < rank[edges.target]
     dropped += int((~sound).sum())
     edges, weight = edges.take(sound), weight[sound]
+    base = np.where(linked, before + link, NEVER)
+    np.maximum.at(base, edges.target, time[edges.source] + weight)
+    rooted = base == NEVER
+    base = np.where(rooted, constrained, base)
     order = np.argsort(rank[edges.target], kind="stable")
     edges, weight = edges.take(order), weight[order]
     return Graph(

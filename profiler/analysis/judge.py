@@ -16,7 +16,7 @@ from profiler.findings import Evidence, Finding, Gain
 CRITICAL = 0.10  # of the window
 WARNING = 0.03
 NOTE = 0.005
-NOTE_NS = 50_000  # and at least this much per step; below either, silent
+NOTE_NS = 50_000  # of a note, per step; smaller ones are silent unless their share makes them a warning
 REPEAT_MIN = 3  # occurrences before something counts as a habit
 
 # Findings that see one cost from two sides: the one with the larger gain is the cause, the other points to it.
@@ -69,6 +69,8 @@ def speaks(finding: Finding, context: Context) -> bool:
     """False for findings below the note level, which only a full listing shows. One without gain speaks by its rule alone."""
     if finding.gain is None:
         return True
+    if finding.gain.ns >= WARNING * context.length:
+        return True
     return finding.gain.ns >= NOTE * context.length and finding.gain.ns >= NOTE_NS * context.count
 
 
@@ -83,10 +85,9 @@ def settled(findings: Sequence[Finding]) -> list[Finding]:
             small, large = sorted(pair, key=lambda id: total[id])
             causes[small] = large
     ordered = sorted((f for f in findings if f.id not in causes), key=lambda f: (-_gain(f), f.number))
-    symptoms = [replace(f, cause=causes[f.id], gain=None, edits=()) for f in findings if f.id in causes]
+    symptoms = [replace(f, cause=_root(f.id, causes), gain=None, edits=()) for f in findings if f.id in causes]
     for symptom in sorted(symptoms, key=lambda f: -f.number):
-        cause = _root(symptom.id, causes)
-        ordered.insert(1 + max(n for n, f in enumerate(ordered) if f.id == cause and not f.cause), symptom)
+        ordered.insert(1 + max(n for n, f in enumerate(ordered) if f.id == symptom.cause and not f.cause), symptom)
     return ordered
 
 

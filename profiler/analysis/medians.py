@@ -5,24 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from profiler.analysis.calls import column
+from profiler.analysis.groups import changes, combined
 from profiler.analysis.replay import Draft
 from profiler.trace import Array
 
 
-def to_medians(draft: Draft) -> None:
-    """Set what tasks and calls add, and the host's own time between calls, to class medians.
+def to_medians(draft: Draft, nodes: Array) -> None:
+    """Set what the given tasks and calls add, and the host's own time between calls, to class medians.
 
     Classes: a task by name, shapes and whether a call launched it; a call by name; the time between two moments of a
     thread by the names of both.
     """
     graph, trace = draft.graph, draft.trace
     chains = graph.chains
-    tasks = np.flatnonzero(chains.is_task & (chains.row >= 0))
+    nodes = nodes[chains.row[nodes] >= 0]
+    tasks = nodes[chains.is_task[nodes]]
     rows = chains.row[tasks]
     launched = np.zeros(len(graph.time), bool)
     launched[graph.target] = True
     if len(rows):
-        classes = _classes(
+        classes = combined(
             trace.task["name"][rows] if "name" in trace.task else rows,
             column(trace, "task", "in_shapes")[rows],
             trace.task["kind"][rows],
@@ -30,7 +32,7 @@ def to_medians(draft: Draft) -> None:
             launched[tasks],
         )
         draft.after[tasks] = _median(classes, draft.after[tasks])
-    hosts = np.flatnonzero(~chains.is_task & (chains.row >= 0))
+    hosts = nodes[~chains.is_task[nodes]]
     if len(hosts):
         end = chains.call_end[chains.row[hosts]] == hosts
         name = 2 * trace.api["name"][chains.row[hosts]].astype(np.int64) + end
@@ -38,24 +40,14 @@ def to_medians(draft: Draft) -> None:
         names[hosts] = name
         draft.after[hosts] = _median(name, draft.after[hosts])
         inner = hosts[draft.linked[hosts]]
-        draft.link[inner] = _median(_classes(names[inner - 1], names[inner]), draft.link[inner])
-
-
-def _classes(*columns: Array) -> Array:
-    """One number per distinct combination of values."""
-    number = np.zeros(len(columns[0]), np.int64)
-    for values in columns:
-        _, position = np.unique(values, return_inverse=True)
-        number = np.unique(number * (int(position.max(initial=0)) + 1) + position, return_inverse=True)[1]
-    return number
+        draft.link[inner] = _median(combined(names[inner - 1], names[inner]), draft.link[inner])
 
 
 def _median(classes: Array, values: Array) -> Array:
     """Per value the median of its class (the lower of two middle ones)."""
     order = np.lexsort((values, classes))
-    sorted_ = classes[order]
-    heads = np.flatnonzero(np.concatenate(([True], sorted_[1:] != sorted_[:-1])))
-    counts = np.diff(np.append(heads, len(sorted_)))
+    heads = np.flatnonzero(changes(classes[order]))
+    counts = np.diff(np.append(heads, len(order)))
     middle = values[order][heads + (counts - 1) // 2]
     result = np.empty_like(values)
     result[order] = np.repeat(middle, counts)

@@ -56,12 +56,17 @@ def _lines(report: Report, lang: str) -> Iterator[tuple[str, Text]]:
     number = 0
     for finding in report.findings:
         if finding.cause:
-            said = f"{texts.label('word', 'because', lang)}: [{finding.id}] {texts.claim(finding, lang)}"
+            said = f"{_head('because', lang)}[{finding.id}] {texts.claim(finding, lang)}"
             yield INDENT, Text(said, style="dim")
             continue
         number += 1
         yield from _finding(number, finding, report, lang)
     yield from (("", Text(t)) for t in _closing(report, lang))
+
+
+def _head(word: str, lang: str) -> str:
+    """A word that opens a line, with its colon."""
+    return texts.label("word", word, lang) + texts.label("word", "colon", lang)
 
 
 def _width(text: str) -> int:
@@ -78,10 +83,11 @@ def _header(report: Report, lang: str) -> str:
         chip += f" ({texts.label('word', 'simulated', lang)})"
     kind = texts.label("step", str(meta.get("step_kind", "none")), lang)
     steps = texts.label("word", "steps" if report.steps else "no_steps", lang).format(count=report.steps, kind=kind)
-    window = f"{texts.label('word', 'window', lang)} {duration(report.window[1] - report.window[0])}, {steps}"
+    comma = texts.label("word", "comma", lang)
+    window = f"{texts.label('word', 'window', lang)} {duration(report.window[1] - report.window[0])}{comma}{steps}"
     warm_up = meta.get("warm_up", 0)
     if report.steps and warm_up:
-        window += ", " + texts.label("word", "warm_up", lang).format(count=warm_up)
+        window += comma + texts.label("word", "warm_up", lang).format(count=warm_up)
     return "  ".join(part for part in (report.source, chip, window) if part)
 
 
@@ -94,11 +100,11 @@ def _breakdown(device: int, records: Sequence[Breakdown], steps: int, lang: str)
         if None not in values:
             parts.append((name, sum(values) / len(values)))
     whole = sum(value for _, value in parts)
-    yield "", f"{heading}: {duration(whole)}"
-    said = [
-        f"{texts.label('word', name, lang)} {duration(value)} ({texts.percent(value / whole)})" for name, value in parts if value
-    ]
-    yield "  ", ", ".join(said)
+    yield "", f"{heading}{texts.label('word', 'colon', lang)}{duration(whole)}"
+    shown = [(texts.label("word", name, lang), value) for name, value in parts if value]
+    width = max((_width(name) for name, _ in shown), default=0)
+    for name, value in shown:
+        yield "  ", f"{name}{' ' * (width - _width(name))}  {duration(value):>8}  {texts.percent(value / whole):>6}"
 
 
 def _finding(number: int, finding: Finding, report: Report, lang: str) -> Iterator[tuple[str, Text]]:
@@ -109,10 +115,10 @@ def _finding(number: int, finding: Finding, report: Report, lang: str) -> Iterat
     yield "", Text.assemble(f"{number}. ", severity, "  ", (texts.title(finding, lang), "bold"), (f"  [{finding.id}]", "dim"))
     yield INDENT, Text(texts.claim(finding, lang))
     if finding.sites:
-        yield INDENT, Text(f"{texts.label('word', 'at', lang)}: {', '.join(finding.sites)}")
+        yield INDENT, Text(f"{_head('at', lang)}{', '.join(finding.sites)}")
     if finding.gain is not None:
-        yield INDENT, Text(f"{texts.label('word', 'gain', lang)}: {texts.gain(finding.gain, window, lang)}")
-    yield INDENT, Text(f"{texts.label('word', 'do', lang)}: {texts.advice(finding, lang)}")
+        yield INDENT, Text(f"{_head('gain', lang)}{texts.gain(finding.gain, window, lang)}")
+    yield INDENT, Text(f"{_head('do', lang)}{texts.advice(finding, lang)}")
 
 
 def _closing(report: Report, lang: str) -> Iterator[str]:
@@ -130,5 +136,5 @@ def _closing(report: Report, lang: str) -> Iterator[str]:
         )
     if report.missing:
         yield ""
-        yield texts.label("word", "missing", lang) + ":"
+        yield _head("missing", lang).rstrip()
         yield from (f"  {what}: {why}" for what, why in report.missing)

@@ -46,18 +46,40 @@ class Machine:
         facts = {"correlation": self.correlation, "bytes": count, "direction": direction, "host_kind": kind}
         self.made.task("copy", start, end, stream=max(stream, 0), **facts)
         blocking = stream < 0
-        self._call("aclrtMemcpy" if blocking else "aclrtMemcpyAsync", end if blocking else 0.0, blocking=int(blocking), site=site,
-                   stream=stream, **facts)
+        self._call(
+            "aclrtMemcpy" if blocking else "aclrtMemcpyAsync",
+            end if blocking else 0.0,
+            blocking=int(blocking),
+            site=site,
+            stream=stream,
+            **facts,
+        )
 
-    def execute(self, kernels: list[tuple[str, float]], stream: int = 1, shape: str = "1,64,56,56", site: str = "loop.py:7") -> None:
+    def execute(
+        self, kernels: list[tuple[str, float]], stream: int = 1, shape: str = "1,64,56,56", site: str = "loop.py:7"
+    ) -> None:
         """A model: (operator, us) one after the other."""
         self.correlation += 1
         start = max(self.now + LAUNCH, self.free.get(stream, 0.0) + GAP)
         for number, (op, us) in enumerate(kernels):
-            self.made.task("kernel", start, start + us, stream=stream, correlation=self.correlation, model=1, op_type=op,
-                           name=f"{op}_{number}", task_type="AI_CORE", block_dim=20, in_shapes=f"{shape};64,64,3,3",
-                           in_dtypes="FLOAT16;FLOAT16", in_formats="NCHW;NCHW", out_shapes=shape, out_dtypes="FLOAT16",
-                           out_formats="NCHW")
+            self.made.task(
+                "kernel",
+                start,
+                start + us,
+                stream=stream,
+                correlation=self.correlation,
+                model=1,
+                op_type=op,
+                name=f"{op}_{number}",
+                task_type="AI_CORE",
+                block_dim=20,
+                in_shapes=f"{shape};64,64,3,3",
+                in_dtypes="FLOAT16;FLOAT16",
+                in_formats="NCHW;NCHW",
+                out_shapes=shape,
+                out_dtypes="FLOAT16",
+                out_formats="NCHW",
+            )
             self.free[stream] = start + us
             start += us + GAP
         self._call("aclmdlExecuteAsync", stream=stream, correlation=self.correlation, blocking=0, site=site)
@@ -83,8 +105,21 @@ class Machine:
 def conv_us(epilogue: int = 0) -> float:
     """Modelled time of the convolution that `execute` describes by default."""
     elements = 56 * 56 * 64
-    return cost.kernel(Work("conv", "Conv2D", "float16", (1, 56, 56, 64, 64, 3, 3, 1), 2 * (elements + 64 * 64 * 9), 2 * elements,
-                            epilogue * elements), CHIP).duration / US
+    return (
+        cost.kernel(
+            Work(
+                "conv",
+                "Conv2D",
+                "float16",
+                (1, 56, 56, 64, 64, 3, 3, 1),
+                2 * (elements + 64 * 64 * 9),
+                2 * elements,
+                epilogue * elements,
+            ),
+            CHIP,
+        ).duration
+        / US
+    )
 
 
 def unfused(blocks: int) -> list[tuple[str, float]]:

@@ -120,7 +120,11 @@ def test_many_small_copies() -> None:
 
     slow = loop(16)
     report = analyze(slow.made.trace())
-    assert [(f.id, f.cause) for f in report.findings] == [("small-copies", ""), ("copy-exposed", "small-copies")]
+    assert [(f.id, f.cause) for f in report.findings] == [
+        ("small-copies", ""),
+        ("blocking-copy", "small-copies"),
+        ("copy-exposed", "small-copies"),
+    ]
     assert report.findings[0].facts["per_step"] == 16
     assert predicted(slow, "small-copies") == pytest.approx(gained(slow, loop(1)), rel=0.1)
 

@@ -65,6 +65,8 @@ def copy_exposed(context: Context) -> Iterator[Finding]:
 
 def _between_launches(context: Context, copies: Copies) -> Array:
     """Mask: the thread launched kernels before the copy and does so after it."""
+    if not len(copies.rows):
+        return np.zeros(0, bool)
     api = context.trace.api
     launching = np.flatnonzero(context.launches.kernels > 0)
     result = np.zeros(len(copies.rows), bool)

@@ -18,10 +18,11 @@ from profiler.trace import Array
 
 NAME = Name("unfused-pattern", 10, "graph")
 EVIDENCE_MOST = 5
+SHOWN = 3  # operators of a chain in a title
 
 
 def unfused_pattern(context: Context) -> Iterator[Finding]:
-    """Fires per pattern of npu.patterns whose kernels are adjacent on one stream of one launch, at least REPEAT_MIN times.
+    """Fires per fusion of npu.patterns whose kernels are adjacent on one stream of one launch, at least REPEAT_MIN times.
 
     Silent where another kernel of the launch reads the intermediate result (when reads and writes were recorded).
     Gain: the heads take over the tails' work, scaled by the model; the tails and their gaps fall away.
@@ -37,24 +38,43 @@ def unfused_pattern(context: Context) -> Iterator[Finding]:
     for name in ("device", "stream", "correlation"):
         values = column(context.trace, "task", name)[rows]
         same &= values[1:] == values[:-1]
+    free = np.ones(len(rows), bool)  # kernels no earlier pattern has claimed
+    found: dict[str, list[tuple[Array, Array]]] = {}
     for pattern in PATTERNS:
-        heads, tails = _matches(context, rows, same, pattern)
-        if len(heads) < REPEAT_MIN:
-            continue
-        yield _finding(context, pattern, rows[heads], rows[tails])
+        heads, tails = _matches(context, rows, same, free, pattern)
+        free[heads] = free[tails] = False
+        found.setdefault(pattern.name, []).append((heads, tails))
+    for name, matches in found.items():
+        heads, tails = (np.sort(np.concatenate([m[i] for m in matches])) for i in (0, 1))
+        if len(heads) >= REPEAT_MIN:
+            chain = _chain(context, rows, heads, tails)
+            yield _finding(context, name, chain, rows[heads], rows[tails])
 
 
-def _matches(context: Context, rows: Array, same: Array, pattern: Pattern) -> tuple[Array, Array]:
+def _chain(context: Context, rows: Array, heads: Array, tails: Array) -> list[str]:
+    """Operator types of the chain that loses most time in all."""
+    task = context.trace.task
+    kinds, lasted = task["op_type"][rows], (task["end"] - task["start"])[rows]
+    ends = np.searchsorted(tails, heads)
+    lost: dict[tuple[int, ...], int] = {}
+    for head, first, last in zip(heads.tolist(), ends.tolist(), [*ends[1:].tolist(), len(tails)], strict=True):
+        ops = (int(kinds[head]), *(int(k) for k in kinds[tails[first:last]]))
+        lost[ops] = lost.get(ops, 0) + int(lasted[tails[first:last]].sum())
+    best = max(lost, key=lambda ops: lost[ops])
+    return [context.trace.strings[op] for op in best]
+
+
+def _matches(context: Context, rows: Array, same: Array, free: Array, pattern: Pattern) -> tuple[Array, Array]:
     """Positions of heads and of all kernels that would fall away."""
     trace = context.trace
     kinds = [np.isin(trace.task["op_type"][rows], [i for i in map(trace.strings.find, step) if i >= 0]) for step in pattern.steps]
     shortest = len(kinds) - pattern.optional_tail
-    alive = kinds[0].copy()
+    alive = kinds[0] & free
     tails: list[Array] = []
     heads = np.zeros(0, np.int64)
-    for depth in range(1, len(kinds)):
+    for depth in range(1, min(len(kinds), len(rows))):
         following = np.zeros(len(rows), bool)
-        following[: len(rows) - depth] = kinds[depth][depth:] & same[depth - 1 :]
+        following[: len(rows) - depth] = (kinds[depth] & free)[depth:] & same[depth - 1 :]
         reached = np.flatnonzero(alive & following)
         reached = reached[~_read_elsewhere(context, rows, reached + depth - 1, reached + depth)]
         alive = np.zeros(len(rows), bool)
@@ -64,7 +84,7 @@ def _matches(context: Context, rows: Array, same: Array, pattern: Pattern) -> tu
         tails.append(reached + depth)
     # Only matches that reached the obligatory length count; what an optional step adds to them counts as well.
     kept = [t[np.isin(t - depth, heads)] for depth, t in enumerate(tails, 1)]
-    return heads, np.sort(np.concatenate(kept))
+    return heads, np.sort(np.concatenate([heads[:0], *kept]))
 
 
 def _read_elsewhere(context: Context, rows: Array, at: Array, after: Array) -> Array:
@@ -96,18 +116,15 @@ def _read_elsewhere(context: Context, rows: Array, at: Array, after: Array) -> A
     return result
 
 
-def _finding(context: Context, pattern: Pattern, heads: Array, tails: Array) -> Finding:
-    task, strings = context.trace.task, context.trace.strings
+def _finding(context: Context, name: str, chain: list[str], heads: Array, tails: Array) -> Finding:
+    task = context.trace.task
     ratios, modelled = _ratios(context, heads)
     duration = task["end"] - task["start"]
-    longest = np.unique(task["op_type"][tails], return_counts=True)
-    chain = " + ".join(
-        [strings[int(task["op_type"][heads[0]])], *(strings[int(t)] for t in longest[0][np.argsort(-longest[1], kind="stable")])]
-    )
     order = heads[np.argsort(-duration[heads], kind="stable")][:EVIDENCE_MOST]
     facts = {
-        "pass": pattern.name,
-        "chain": chain,
+        "pass": name,
+        "chain": " + ".join(chain),
+        "short": " + ".join(chain[:SHOWN]) + (f" (+{len(chain) - SHOWN})" if len(chain) > SHOWN else ""),
         "count": len(heads),
         "kernels": len(tails),
         "per_step": round(len(heads) / context.count),

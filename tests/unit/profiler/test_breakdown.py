@@ -77,7 +77,10 @@ def test_nothing_recorded_gives_no_record() -> None:
 
 @pytest.mark.parametrize(
     ("rank", "computing", "exposed", "overlapped", "free", "stage", "preparing"),
-    [(0, 8873.756, 101963.203, 4028.675, 25744.050, 136581.0, 17902.5), (1, 8878.295, 96359.047, 4016.239, 26675.274, 131912.5, 20433.25)],
+    [
+        (0, 8873.756, 101963.203, 4028.675, 25744.050, 136581.0, 17902.5),
+        (1, 8878.295, 96359.047, 4016.239, 26675.274, 131912.5, 20433.25),
+    ],
 )
 def test_a_real_step_gives_what_its_step_trace_time_says(
     rank: int, computing: float, exposed: float, overlapped: float, free: float, stage: float, preparing: float
@@ -95,8 +98,12 @@ def test_a_real_step_gives_what_its_step_trace_time_says(
     record = only(made)
     assert record.step == 50
     # durations have three decimals in the files, start times of the real tool steps of 0.25 us
-    for ns, us in ((record.computing, computing), (record.communication_not_overlapped, exposed), (record.overlapped, overlapped),
-                   (record.free, free)):
+    for ns, us in (
+        (record.computing, computing),
+        (record.communication_not_overlapped, exposed),
+        (record.overlapped, overlapped),
+        (record.free, free),
+    ):
         assert ns / 1000 == pytest.approx(us, abs=0.05)
     assert record.preparing is not None
     assert record.stage / 1000 == pytest.approx(stage, abs=0.5)

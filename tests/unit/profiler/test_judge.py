@@ -31,15 +31,32 @@ def test_severity_by_share_of_the_window(ns: int, confidence: str, expected: str
     assert severity(ns, 1000, confidence) == expected
 
 
-@pytest.mark.parametrize(("gain", "span", "steps", "loud"), [(50, 1_000, 1, True), (49, 1_000, 1, False), (100, 30_000, 1, False),
-                                                            (150, 30_000, 1, True), (150, 10_000, 4, False), (200, 10_000, 4, True)])
-def test_below_half_a_percent_or_50_us_a_step_nothing_is_said(gain: float, span: float, steps: int, loud: bool) -> None:
+@pytest.mark.parametrize(
+    ("gain", "span", "steps", "loud"),
+    [
+        (50, 5_000, 1, True),
+        (49, 5_000, 1, False),
+        (100, 30_000, 1, False),
+        (30, 1_000, 1, True),
+        (29, 1_000, 1, False),
+        (150, 30_000, 1, True),
+        (150, 10_000, 4, False),
+        (200, 10_000, 4, True),
+    ],
+)
+def test_below_half_a_percent_or_50_us_a_step_nothing_is_said_unless_it_is_a_warning(
+    gain: float, span: float, steps: int, loud: bool
+) -> None:
     assert speaks(finding("x", gain), window(span, steps)) is loud
 
 
 def test_of_two_sides_of_one_cost_the_larger_gain_is_the_cause() -> None:
     order = settled([finding("blocking-copy", 10, 35), finding("sync-every-submit", 20, 20), finding("copy-exposed", 30, 39)])
-    assert [(f.id, f.cause) for f in order] == [("copy-exposed", ""), ("blocking-copy", "copy-exposed"), ("sync-every-submit", "")]
+    assert [(f.id, f.cause) for f in order] == [
+        ("copy-exposed", ""),
+        ("blocking-copy", "copy-exposed"),
+        ("sync-every-submit", ""),
+    ]
     assert order[1].gain is None
     order = settled([finding("blocking-copy", 40, 35), finding("copy-exposed", 30, 39)])
     assert [(f.id, f.cause) for f in order] == [("blocking-copy", ""), ("copy-exposed", "blocking-copy")]

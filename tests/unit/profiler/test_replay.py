@@ -15,7 +15,14 @@ from profiler.trace import Array
 from tests.made import Made
 
 KINDS = ("kernel", "aicpu", "copy", "record", "wait")
-CALLS = ("aclrtSynchronizeStream", "aclrtSynchronizeDevice", "aclrtMemcpy", "aclrtMemcpyAsync", "aclnnAdd", "aclrtSynchronizeEvent")
+CALLS = (
+    "aclrtSynchronizeStream",
+    "aclrtSynchronizeDevice",
+    "aclrtMemcpy",
+    "aclrtMemcpyAsync",
+    "aclnnAdd",
+    "aclrtSynchronizeEvent",
+)
 
 
 def rows(*numbers: int) -> Array:
@@ -30,24 +37,34 @@ call = st.tuples(st.integers(0, 1), st.sampled_from(CALLS), st.integers(0, 60), 
 task = st.tuples(st.integers(0, 2), st.sampled_from(KINDS), st.integers(0, 60), st.integers(0, 40), st.integers(-1, 8))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(call, max_size=12), st.lists(task, max_size=12))
-def test_a_replay_without_edits_gives_back_every_measured_time(calls: Sequence[tuple[int, str, int, int, int]],
-                                                              tasks: Sequence[tuple[int, str, int, int, int]]) -> None:
+def test_a_replay_without_edits_gives_back_every_measured_time(
+    calls: Sequence[tuple[int, str, int, int, int]], tasks: Sequence[tuple[int, str, int, int, int]]
+) -> None:
     """Any rows: overlapping, nested, simultaneous, empty, with contradicting correlations."""
     made = Made()
     for thread, name, start, length, number in calls:
         made.api(name, start, start + length, thread=thread, correlation=number, stream=number % 3, event=number % 2)
     for stream, kind, start, length, number in tasks:
-        made.task(kind, start, start + length, stream=stream, correlation=number, event=number % 2, direction=1 if kind == "copy" else -1)
+        made.task(
+            kind,
+            start,
+            start + length,
+            stream=stream,
+            correlation=number,
+            event=number % 2,
+            direction=1 if kind == "copy" else -1,
+        )
     context = Context(made.trace())
     assert (context.replay.times() == context.graph.time).all()
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(call, max_size=10), st.lists(task, min_size=1, max_size=10), st.data())
-def test_edits_that_take_time_away_never_make_anything_later(calls: Sequence[tuple[int, str, int, int, int]],
-                                                            tasks: Sequence[tuple[int, str, int, int, int]], data: st.DataObject) -> None:
+def test_edits_that_take_time_away_never_make_anything_later(
+    calls: Sequence[tuple[int, str, int, int, int]], tasks: Sequence[tuple[int, str, int, int, int]], data: st.DataObject
+) -> None:
     made = Made()
     for thread, name, start, length, number in calls:
         made.api(name, start, start + length, thread=thread, correlation=number, stream=number % 3, event=number % 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from npu import cost, soc
+from npu import soc
 from npu.cost import call_ns, copy_ns
 from tests.made import Made
 from tests.unit.profiler.said import loud, said
@@ -12,8 +12,18 @@ from tests.unit.profiler.said import loud, said
 CHIP = soc.find(soc.DEFAULT)
 
 
-def turns(count: int = 10, copy: float = 200, kernel: float = 300, direction: str = "h2d", blocking: int = 1, kind: str = "pinned",
-          pieces: int = 1, size: int = 4 << 20, sync: bool = True, read_gap: float = 1) -> Made:
+def turns(
+    count: int = 10,
+    copy: float = 200,
+    kernel: float = 300,
+    direction: str = "h2d",
+    blocking: int = 1,
+    kind: str = "pinned",
+    pieces: int = 1,
+    size: int = 4 << 20,
+    sync: bool = True,
+    read_gap: float = 1,
+) -> Made:
     """pieces copies one after the other, each copy us on the device and 2 more on the host."""
     made = Made()
     now, busy, correlation = 0.0, 0.0, 0
@@ -32,7 +42,7 @@ def turns(count: int = 10, copy: float = 200, kernel: float = 300, direction: st
         made.api("aclmdlExecuteAsync", now, now + 5, stream=1, correlation=correlation, blocking=0)
         begun = max(now + 2, busy)
         made.task("kernel", begun, begun + kernel, correlation=correlation, model=1)
-        busy = begun + kernel if not sync else begun + kernel
+        busy = begun + kernel
         if sync:
             made.api("aclrtSynchronizeStream", now + 5, busy, stream=1, blocking=1)
             now = busy
@@ -43,7 +53,7 @@ def turns(count: int = 10, copy: float = 200, kernel: float = 300, direction: st
 
 class TestBlockingCopy:
     def test_positive(self) -> None:
-        """A launch that takes 5 begins behind the call alone; its kernel waits for the copy: what the host did after it is won."""
+        """The launch comes right behind the call, and its kernel waits for the copy: what the host did after it is won."""
         made = turns(read_gap=80)
         (finding,) = loud(made, "blocking-copy")
         assert finding.facts["count"] == 10
@@ -102,11 +112,9 @@ class TestCopyExposed:
 
 
 class TestSmallCopies:
-    SMALL = {"pieces": 10, "size": 1024, "copy": 12.0, "direction": "h2d"}
-
     def test_positive(self) -> None:
-        """Ten copies of 1 KiB in 12 each become one of 10 KiB: measured 120, scaled by the model; the host's 2 a call go nine times."""
-        made = turns(**self.SMALL)  # type: ignore[arg-type]
+        """Ten copies of 1 KiB, 12 each, become one of 10 KiB: 120 measured, scaled by the model; nine times 2 on the host go."""
+        made = turns(pieces=10, size=1024, copy=12)
         (finding,) = loud(made, "small-copies")
         one, ten = (copy_ns(n, "h2d", "pinned", CHIP) for n in (1024, 10240))
         merged = 120_000 * (ten.latency_ns + 10240 / ten.bytes_per_ns) / (10 * (one.latency_ns + 1024 / one.bytes_per_ns))
@@ -116,10 +124,10 @@ class TestSmallCopies:
         assert finding.gain.ns == pytest.approx(10 * (9 * 14_000 - (merged - 12_000)), rel=0.01)
 
     def test_near_miss_seven_a_step(self) -> None:
-        assert said(turns(**{**self.SMALL, "pieces": 7}), "small-copies") == []  # type: ignore[arg-type]
+        assert said(turns(pieces=7, size=1024, copy=12), "small-copies") == []
 
     def test_near_miss_64_kib_each(self) -> None:
-        assert said(turns(**{**self.SMALL, "size": 65536}), "small-copies") == []  # type: ignore[arg-type]
+        assert said(turns(pieces=10, size=65536, copy=12), "small-copies") == []
 
     def test_near_miss_a_launch_between_any_two(self) -> None:
         assert said(turns(count=100, pieces=1, size=1024, copy=12.0), "small-copies") == []
@@ -127,7 +135,3 @@ class TestSmallCopies:
     def test_clean_when_they_overlap_computation(self) -> None:
         made = turns(count=10, pieces=10, size=1024, copy=12.0, blocking=0, sync=False)
         assert loud(made, "small-copies") == []
-
-
-def test_the_cost_of_the_calls_is_the_tables() -> None:
-    assert 0 < cost.call_ns("aclrtMemcpyAsync") < 10_000

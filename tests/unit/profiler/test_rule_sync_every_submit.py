@@ -17,15 +17,30 @@ def turns(count: int = 10, launches: int = 1, read: bool = False, name: str = "a
         start = turn * (launches * 200 + 100)
         for number in range(launches):
             correlation += 1
-            made.api("aclmdlExecuteAsync", start + 5 * number, start + 5 * number + 5, stream=1, correlation=correlation, blocking=0,
-                     site="loop.py:3")
+            made.api(
+                "aclmdlExecuteAsync",
+                start + 5 * number,
+                start + 5 * number + 5,
+                stream=1,
+                correlation=correlation,
+                blocking=0,
+                site="loop.py:3",
+            )
             made.task("kernel", start + 2 + 200 * number, start + 202 + 200 * number, correlation=correlation, model=1)
         end = start + 2 + 200 * launches
         made.api(name, start + 5 * launches, end, stream=1, blocking=1, site="loop.py:4")
         if read:
             correlation += 1
-            made.api("aclrtMemcpy", end + 1, end + 20, correlation=correlation, bytes=4000, direction="d2h", host_kind="pinned",
-                     blocking=1)
+            made.api(
+                "aclrtMemcpy",
+                end + 1,
+                end + 20,
+                correlation=correlation,
+                bytes=4000,
+                direction="d2h",
+                host_kind="pinned",
+                blocking=1,
+            )
             made.task("copy", end + 2, end + 20, stream=0, correlation=correlation, bytes=4000, direction="d2h")
     return made
 
@@ -67,16 +82,16 @@ def test_near_miss_too_few_repetitions() -> None:
     assert said(turns(count=3), RULE) == []  # two waits before another launch
 
 
-@pytest.mark.parametrize("user", [0.5, 30])
-def test_quiet_when_little_is_lost(user: float) -> None:
-    """Less than 50 us a turn stays below the note level, whatever its share."""
+@pytest.mark.parametrize(("user", "times"), [(0.5, 0), (30, 1)])
+def test_quiet_when_little_is_lost(user: float, times: int) -> None:
+    """Less than 50 us a turn is no note; 30 of 235 is no note either, but a share that matters."""
     made = Made()
     for turn in range(10):
         start = turn * (205 + user)
         made.api("aclmdlExecuteAsync", start, start + 5, stream=1, correlation=turn, blocking=0)
         made.task("kernel", start + 2, start + 202, correlation=turn, model=1)
         made.api("aclrtSynchronizeStream", start + 5, start + 205, stream=1, blocking=1)
-    assert loud(made, RULE) == []
+    assert len(loud(made, RULE)) == times
 
 
 def test_clean_one_wait_at_the_end() -> None:

@@ -12,8 +12,14 @@ from tests.unit.profiler.said import loud, said
 
 RULE = "unfused-pattern"
 CHAIN = (("Conv2D", 20.0), ("BNInfer", 6.0), ("Relu", 4.0))
-SHAPES = {"in_shapes": "1,64,56,56;64,64,3,3", "in_dtypes": "FLOAT16;FLOAT16", "in_formats": "NCHW;NCHW", "out_shapes": "1,64,56,56",
-          "out_dtypes": "FLOAT16", "out_formats": "NCHW"}
+SHAPES = {
+    "in_shapes": "1,64,56,56;64,64,3,3",
+    "in_dtypes": "FLOAT16;FLOAT16",
+    "in_formats": "NCHW;NCHW",
+    "out_shapes": "1,64,56,56",
+    "out_dtypes": "FLOAT16",
+    "out_formats": "NCHW",
+}
 
 
 def model(chain: tuple[tuple[str, float], ...] = CHAIN, blocks: int = 10, runs: int = 4, **facts: object) -> Made:
@@ -25,8 +31,17 @@ def model(chain: tuple[tuple[str, float], ...] = CHAIN, blocks: int = 10, runs: 
         start += 2
         for block in range(blocks):
             for op, us in chain:
-                made.task("kernel", start, start + us, correlation=run, model=1, op_type=op, name=f"{op}_{block}", task_type="AI_CORE",
-                          **{**SHAPES, **facts})
+                made.task(
+                    "kernel",
+                    start,
+                    start + us,
+                    correlation=run,
+                    model=1,
+                    op_type=op,
+                    name=f"{op}_{block}",
+                    task_type="AI_CORE",
+                    **{**SHAPES, **facts},
+                )
                 start += us + 1
         made.api("aclrtSynchronizeStream", called + 5, start - 1, stream=1, blocking=1)
         start += 19  # the host looks at the result
@@ -37,8 +52,10 @@ def ratio() -> float:
     """Modelled convolution with two element operations behind it over the bare one."""
     chip = soc.find(soc.DEFAULT)
     elements = 64 * 56 * 56
-    works = [Work("conv", "Conv2D", "float16", (1, 56, 56, 64, 64, 3, 3, 1), 2 * (elements + 64 * 64 * 9), 2 * elements, e)
-             for e in (2 * elements, 0)]
+    works = [
+        Work("conv", "Conv2D", "float16", (1, 56, 56, 64, 64, 3, 3, 1), 2 * (elements + 64 * 64 * 9), 2 * elements, e)
+        for e in (2 * elements, 0)
+    ]
     fused, alone = (cost.kernel(w, chip).duration for w in works)
     return fused / alone
 
@@ -62,6 +79,15 @@ def test_the_activation_may_be_missing() -> None:
     assert (finding.facts["kernels"], finding.facts["chain"]) == (120, "Conv2D + BNInfer")
 
 
+def test_an_activation_written_out_as_several_operators_counts_whole() -> None:
+    """Hard-swish in four kernels and plain chains are one finding; the chain that loses most names it."""
+    hard_swish = (("Conv2D", 20.0), ("BNInfer", 6.0), ("Add", 3.0), ("ClipByValue", 3.0), ("Mul", 3.0), ("RealDiv", 3.0))
+    (finding,) = loud(model(chain=(*hard_swish, *CHAIN)), RULE)
+    assert (finding.facts["count"], finding.facts["kernels"]) == (80, 40 * (5 + 2))
+    assert finding.facts["chain"] == "Conv2D + BNInfer + Add + ClipByValue + Mul + RealDiv"
+    assert finding.facts["short"] == "Conv2D + BNInfer + Add (+3)"
+
+
 def test_without_shapes_the_gain_is_an_upper_bound() -> None:
     (finding,) = loud(model(in_shapes=""), RULE)
     assert finding.gain is not None
@@ -69,7 +95,9 @@ def test_without_shapes_the_gain_is_an_upper_bound() -> None:
     assert finding.gain.ns == 40 * 12_000
 
 
-@pytest.mark.parametrize("chain", [(("Conv2D", 20.0), ("Add", 6.0), ("Relu", 4.0)), (("BNInfer", 6.0), ("Conv2D", 20.0)), (("Conv2D", 20.0),)])
+@pytest.mark.parametrize(
+    "chain", [(("Conv2D", 20.0), ("Add", 6.0), ("Relu", 4.0)), (("BNInfer", 6.0), ("Conv2D", 20.0)), (("Conv2D", 20.0),)]
+)
 def test_near_miss_other_neighbours(chain: tuple[tuple[str, float], ...]) -> None:
     assert [f.facts["chain"] for f in said(model(chain=chain, blocks=1), RULE)] == []
 
@@ -84,15 +112,21 @@ def test_near_miss_kernels_on_different_streams_are_no_neighbours() -> None:
 def test_near_miss_kernels_of_different_launches_are_no_neighbours() -> None:
     made = Made()
     for number in range(20):
-        made.task("kernel", number * 30, number * 30 + 20, correlation=number, op_type="BNInfer" if number % 2 else "Conv2D", name="k")
+        made.task(
+            "kernel", number * 30, number * 30 + 20, correlation=number, op_type="BNInfer" if number % 2 else "Conv2D", name="k"
+        )
     assert said(made, RULE) == []
 
 
 def test_near_miss_the_intermediate_result_has_a_second_reader() -> None:
     made = model(chain=(*CHAIN, ("Add", 5.0)))
     for row in made.rows["task"]:
-        writes, reads = {"Conv2D": ("1+0:8", "0+0:8"), "BNInfer": ("2+0:8", "1+0:8"), "Relu": ("3+0:8", "2+0:8"),
-                         "Add": ("4+0:8", "1+0:8;3+0:8")}[str(row["op_type"])]
+        writes, reads = {
+            "Conv2D": ("1+0:8", "0+0:8"),
+            "BNInfer": ("2+0:8", "1+0:8"),
+            "Relu": ("3+0:8", "2+0:8"),
+            "Add": ("4+0:8", "1+0:8;3+0:8"),
+        }[str(row["op_type"])]
         row["writes"], row["reads"] = writes, reads
     assert said(made, RULE) == []
     for row in made.rows["task"]:

@@ -17,26 +17,59 @@ from profiler.report.json_report import to_json
 from profiler.report.terminal import print_report
 
 SYNC = Finding(
-    "sync-every-submit", 20, "host", "critical",
+    "sync-every-submit",
+    20,
+    "host",
+    "critical",
     {"call": "aclrtSynchronizeStream", "count": 99, "per_step": 1.0, "waited_ns": 9_000_000, "bubble_ns": 127_000},
-    Gain(2_400_000, "replay", "high"), (Evidence("aclrtSynchronizeStream", 5, 10, "api", (3,), "infer.py:12"),), ("infer.py:12",),
+    Gain(2_400_000, "replay", "high"),
+    (Evidence("aclrtSynchronizeStream", 5, 10, "api", (3,), "infer.py:12"),),
+    ("infer.py:12",),
 )
 EXPOSED = Finding(
-    "copy-exposed", 39, "copy", "warning",
-    {"count": 99, "total_bytes": 59_609_088, "exposed_ns": 900_000, "hidden_share": 0.25, "gbps": 6.842, "pageable": 99, "blocking": 99},
+    "copy-exposed",
+    39,
+    "copy",
+    "warning",
+    {
+        "count": 99,
+        "total_bytes": 59_609_088,
+        "exposed_ns": 900_000,
+        "hidden_share": 0.25,
+        "gbps": 6.842,
+        "pageable": 99,
+        "blocking": 99,
+    },
     Gain(500_000, "model", "medium", at_most=True),
 )
-BLOCKING = Finding("blocking-copy", 35, "copy", "note",
-                   {"call": "aclrtMemcpy", "count": 100, "total_bytes": 60_211_200, "blocked_ns": 9_200_000, "pageable": 100}, None,
-                   cause="copy-exposed")
+BLOCKING = Finding(
+    "blocking-copy",
+    35,
+    "copy",
+    "note",
+    {"call": "aclrtMemcpy", "count": 100, "total_bytes": 60_211_200, "blocked_ns": 9_200_000, "pageable": 100},
+    None,
+    cause="copy-exposed",
+)
 REPORT = Report(
-    "PROF_000001", (1_000_000, 11_000_000), 100, [SYNC, EXPOSED, BLOCKING],
-    (Checked("graph", "fine"), Checked("host", "findings", 1, 2_400_000), Checked("copy", "findings", 1, 500_000),
-     Checked("operator", "not_measured", why="no AI Core counters were recorded", switch="--aic-metrics=PipeUtilization"),
-     Checked("communication", "not_measured", why="only one rank ran, without collectives")),
-    (Breakdown(0, 0, 0, 80_000, 60_000, 0, 0, 0, 20_000, 5_000, 0, 15_000, 0, preparing=15_000, tail=5_000),
-     Breakdown(0, 0, 1, 80_000, 70_000, 0, 0, 0, 10_000, 5_000, 0, 5_000, 0, preparing=15_000, tail=5_000)),
-    Gain(2_600_000, "model", "medium"), ReplayQuality(10_000_000, 9_900_000, 0.987), (("memory rows", "not collected"),),
+    "PROF_000001",
+    (1_000_000, 11_000_000),
+    100,
+    [SYNC, EXPOSED, BLOCKING],
+    (
+        Checked("graph", "fine"),
+        Checked("host", "findings", 1, 2_400_000),
+        Checked("copy", "findings", 1, 500_000),
+        Checked("operator", "not_measured", why="no AI Core counters were recorded", switch="--aic-metrics=PipeUtilization"),
+        Checked("communication", "not_measured", why="only one rank ran, without collectives"),
+    ),
+    (
+        Breakdown(0, 0, 0, 80_000, 60_000, 0, 0, 0, 20_000, 5_000, 0, 15_000, 0, preparing=15_000, tail=5_000),
+        Breakdown(0, 0, 1, 80_000, 70_000, 0, 0, 0, 10_000, 5_000, 0, 5_000, 0, preparing=15_000, tail=5_000),
+    ),
+    Gain(2_600_000, "model", "medium"),
+    ReplayQuality(10_000_000, 9_900_000, 0.987),
+    (("memory rows", "not collected"),),
     {"soc": "Ascend910B3", "simulated": True, "step_kind": "execution", "warm_up": 2},
 )
 
@@ -55,31 +88,57 @@ def test_no_line_is_wider_than_the_console_or_ends_in_blanks(width: int, lang: s
     assert [line for line in lines if line != line.rstrip()] == []
 
 
+ENGLISH = """\
+PROF_000001  Ascend910B3 (simulated)  window 10.0 ms, 100 steps (model executions), 2 warm-up steps left out
+
+1 framework and graph  fine
+2 host                 1 finding, 2.40 ms
+3 copies               1 finding, 500 us
+4 operators            not measured because no AI Core counters were recorded; switch it on with
+                       --aic-metrics=PipeUtilization
+5 communication        not measured because only one rank ran, without collectives
+
+Where the time goes, device 0, mean of 2 steps: 100 us
+  before the first kernel   15.0 us    15 %
+  computing                 65.0 us    65 %
+  copies, not hidden        5.00 us   5.0 %
+  idle                      10.0 us    10 %
+  after the last kernel     5.00 us   5.0 %
+
+Findings
+1. critical  The host waits after every submission  [sync-every-submit]
+   99 times aclrtSynchronizeStream follows a launch directly (1 a step) and the device has nothing to do for 127 us on
+   average until the next launch.
+   at: infer.py:12
+   gain: 2.40 ms (24 %), by replay, confidence high
+   do: Submit all work first and synchronise once per batch or at the end. Order streams with events, and give the next
+   input a second buffer so that it does not overwrite the one in use.
+2. warning  Input copies run while the device computes nothing  [copy-exposed]
+   99 copies to the device (56.8 MiB at 6.84 GB/s) are not covered by computation for 900 us; 25 % of their time is
+   hidden, 99 block the host, 99 use pageable memory.
+   gain: at most 500 us (5.0 %), by replay with modelled costs, confidence medium
+   do: Copy the next input while the device computes: aclrtMemcpyAsync on a copy stream, two input buffers, pinned
+   memory (aclrtMallocHost), an event from the copy to the compute stream.
+   seen again as: [blocking-copy] 100 copies through aclrtMemcpy (57.4 MiB) hold the host for 9.20 ms; 100 of them come
+   from pageable memory.
+
+All cures together: 2.60 ms (26 %), by replay with modelled costs, confidence medium. They overlap, so this is one
+replay and not a sum.
+Replay with median costs: 9.90 ms for 10.0 ms measured (1.0 % off); 99 % of the critical path is explained.
+
+Not in the source:
+  memory rows: not collected
+"""
+
+
 def test_what_an_english_reader_sees() -> None:
-    text = printed(200)
-    for line in (
-        "PROF_000001  Ascend910B3 (simulated)  window 10.0 ms, 100 steps (model executions), 2 warm-up steps left out",
-        "1 framework and graph  fine",
-        "2 host                 1 finding, 2.40 ms",
-        "4 operators            not measured because no AI Core counters were recorded; switch it on with --aic-metrics=PipeUtilization",
-        "5 communication        not measured because only one rank ran, without collectives",
-        "Where the time goes, device 0, mean of 2 steps: 100 us",
-        "  before the first kernel 15.0 us (15 %), computing 65.0 us (65 %), copies, not hidden 5.00 us (5.0 %), idle 10.0 us (10 %), "
-        "after the last kernel 5.00 us (5.0 %)",
-        "1. critical  The host waits after every submission  [sync-every-submit]",
-        "   99 times aclrtSynchronizeStream follows a launch directly (1 a step) and the device has nothing to do for 127 us on average "
-        "until the next launch.",
-        "   at: infer.py:12",
-        "   gain: 2.40 ms (24 %), by replay, confidence high",
-        "   gain: at most 500 us (5.0 %), by replay with modelled costs, confidence medium",
-        "All cures together: 2.60 ms (26 %), by replay with modelled costs, confidence medium. They overlap, so this is one replay and "
-        "not a sum.",
-        "Replay with median costs: 9.90 ms for 10.0 ms measured (1.0 % off); 99 % of the critical path is explained.",
-        "  memory rows: not collected",
-    ):
-        assert line in text.splitlines()
-    assert "   seen again as: [blocking-copy] 100 copies" in text
-    assert "3. " not in text  # a symptom has no number of its own
+    assert printed(120).splitlines() == ENGLISH.splitlines()
+
+
+def test_wide_terminals_are_not_filled_and_pipes_are() -> None:
+    wide = printed(200, force_terminal=True, color_system=None)
+    assert max(map(len, wide.splitlines())) <= 120
+    assert "for 127 us on average until the next launch." in printed(10_000)
 
 
 def test_what_a_chinese_reader_sees() -> None:
@@ -107,16 +166,38 @@ def test_json_says_the_same() -> None:
     assert (made["schema"], made["tool"], made["source"]) == (1, "npuscope", "PROF_000001")
     assert made["missing"] == [{"what": "memory rows", "why": "not collected"}]
     first, second, third = made["findings"]
-    assert first["gain"] == {"us": 2400.0, "share": 0.24, "method": "replay", "confidence": "high", "at_most": False, "on_all_us": None}
+    assert first["gain"] == {
+        "us": 2400.0,
+        "share": 0.24,
+        "method": "replay",
+        "confidence": "high",
+        "at_most": False,
+        "on_all_us": None,
+    }
     assert first["facts"]["bubble_ns"] == 127_000
-    assert first["evidence"] == [{"label": "aclrtSynchronizeStream", "start_ns": 5, "end_ns": 10, "table": "api", "rows": [3],
-                                  "site": "infer.py:12"}]
+    assert first["evidence"] == [
+        {"label": "aclrtSynchronizeStream", "start_ns": 5, "end_ns": 10, "table": "api", "rows": [3], "site": "infer.py:12"}
+    ]
     assert second["gain"]["at_most"] is True
     assert (third["cause"], third["gain"]) == ("copy-exposed", None)
     assert made["breakdown"][0] | {} == {
-        "rank": 0, "device": 0, "step": 0, "stage_us": 80.0, "computing_us": 60.0, "communication_us": 0.0, "overlapped_us": 0.0,
-        "communication_not_overlapped_us": 0.0, "free_us": 20.0, "copies_us": 5.0, "copies_hidden_us": 0.0, "idle_us": 15.0,
-        "aicpu_us": 0.0, "preparing_us": 15.0, "tail_us": 5.0, "bubble_us": 0.0}
+        "rank": 0,
+        "device": 0,
+        "step": 0,
+        "stage_us": 80.0,
+        "computing_us": 60.0,
+        "communication_us": 0.0,
+        "overlapped_us": 0.0,
+        "communication_not_overlapped_us": 0.0,
+        "free_us": 20.0,
+        "copies_us": 5.0,
+        "copies_hidden_us": 0.0,
+        "idle_us": 15.0,
+        "aicpu_us": 0.0,
+        "preparing_us": 15.0,
+        "tail_us": 5.0,
+        "bubble_us": 0.0,
+    }
     assert made["checklist"][3]["switch"] == "--aic-metrics=PipeUtilization"
     assert made["joint"]["us"] == 2600.0
     assert made["replay"]["explained"] == 0.987
@@ -131,7 +212,10 @@ def test_every_rule_has_texts_in_every_language_with_the_same_facts() -> None:
         parts = {lang: tables[lang][rule.id] for lang in texts.LANGUAGES}
         for part in ("title", "claim", "advice", "why"):
             assert len({frozenset(fields(p[part])) for p in parts.values()}) == 1, (rule.id, part)
-    groups = [{name: set(group) for name, group in texts.table(lang).items() if name not in ("finding", "why")} for lang in texts.LANGUAGES]
+    groups = [
+        {name: set(group) for name, group in texts.table(lang).items() if name not in ("finding", "why")}
+        for lang in texts.LANGUAGES
+    ]
     assert groups[0] == groups[1]
 
 
@@ -147,8 +231,15 @@ def test_every_reason_of_the_checklist_is_translated() -> None:
 
 def test_facts_become_readable_by_their_unit() -> None:
     facts = {"a_ns": 1500, "b_bytes": 2048, "c_share": 0.0123, "d": 0.123456, "e": 12345, "f": "x", "g_share": 0.5}
-    assert texts.readable(facts) == {"a_ns": "1.50 us", "b_bytes": "2.00 KiB", "c_share": "1.2 %", "d": "0.123", "e": "12,345", "f": "x",
-                                     "g_share": "50 %"}
+    assert texts.readable(facts) == {
+        "a_ns": "1.50 us",
+        "b_bytes": "2.00 KiB",
+        "c_share": "1.2 %",
+        "d": "0.123",
+        "e": "12,345",
+        "f": "x",
+        "g_share": "50 %",
+    }
 
 
 def test_an_unknown_language_is_refused() -> None:
