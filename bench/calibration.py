@@ -4,6 +4,9 @@ FILE holds measured kernels with the columns source, soc, op_type, input_shapes,
 duration_us, kernels, attrs, method. Each row that describes one known kernel (or a known short chain) is turned into Work
 and costed. Rows timed by an event loop carry its overhead, which is added by the figures of OVERHEAD_US; rows that cannot
 be mapped are counted. The error of a row is |modelled - measured| / measured.
+
+FILE may hold collectives instead: columns soc, op, ranks, nodes, message_bytes, latency_us, transport. On an A3 fabric they are
+costed by npu.cost.fabric, transfers between two devices of A2 by the link of npu.hccl.topology.
 """
 
 from __future__ import annotations
@@ -20,8 +23,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from npu import soc
-from npu.cost import Work, kernel
+from npu.cost import Work, fabric_ns, kernel
 from npu.cost.chip import itemsize
+from npu.cost.fabric import WIRE
+from npu.hccl import topology
 from npu.soc import Soc
 
 DTYPES = {
@@ -264,6 +269,34 @@ def errors(rows: Iterable[Mapping[str, str]]) -> tuple[dict[str, list[float]], C
     return dict(found), left
 
 
+def collective_us(row: Mapping[str, str]) -> float | None:
+    """Modelled time of a measured collective or transfer; None where the row is neither, or gives no size."""
+    op, soc_name = row["op"], row["soc"]
+    if not row["message_bytes"] or not row["latency_us"]:
+        return None
+    size, ranks = int(row["message_bytes"]), int(row["ranks"])
+    if op in WIRE and "A3" in soc_name:
+        return fabric_ns(op, ranks, size) / 1000
+    if op.endswith("_D2D") and "A2" in soc_name:
+        far = row["transport"].startswith("RDMA")
+        link = topology.of("910B", 2, 1 if far else 2).link(0, 1)
+        return (link.latency + size / min(gbps for _, gbps in link.resources)) / 1000
+    return None
+
+
+def collective_errors(rows: Iterable[Mapping[str, str]]) -> tuple[dict[str, list[float]], Counter[str]]:
+    """As errors(), for collectives: by operation."""
+    found: dict[str, list[float]] = defaultdict(list)
+    left: Counter[str] = Counter()
+    for row in rows:
+        modelled = collective_us(row)
+        if modelled is None:
+            left[row["op"]] += 1
+        else:
+            found[row["op"]].append(modelled / float(row["latency_us"]) - 1)
+    return dict(found), left
+
+
 def summary(found: Mapping[str, list[float]]) -> dict[str, dict[str, float]]:
     """Per family: rows, median and mean of |error|, and the median of the signed error."""
     return {
@@ -281,7 +314,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="print figures for scripts")
     options = parser.parse_args()
     with options.file.open(encoding="utf-8", newline="") as stream:
-        found, left = errors(csv.DictReader(stream))
+        reader = csv.DictReader(stream)
+        found, left = (collective_errors if "message_bytes" in (reader.fieldnames or ()) else errors)(reader)
     figures = summary(found)
     if options.json:
         print(json.dumps({"schema": 1, "families": figures, "unmapped": dict(left)}, indent=1))

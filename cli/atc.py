@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from cli import real_tool
-from cli.common import run
+from cli.common import CliError, run
 from npu.graph.errors import AtcError
 
 if TYPE_CHECKING:
@@ -55,6 +55,21 @@ def atc(arguments: list[str]) -> int:
     return 0
 
 
+def toolkit() -> str:
+    """The CANN version of the host that converts. A host with the runtime only has no converter: 127, as a shell says it."""
+    from npu.driver.machine import Machine
+
+    try:
+        version = Machine.of().toolkit_version
+    except ValueError as error:
+        raise CliError(str(error), "correct the variable, or unset it for the default machine") from error
+    if version is None:
+        raise CliError("the host in use has the runtime only, no toolkit: there is no ATC on it",
+                       "convert on a development host with the CANN of this one (npu-diag host list; NPU_HOST=<name> atc ...)",
+                       127)
+    return version
+
+
 def parse_flags(arguments: Sequence[str]) -> dict[str, str]:
     """Option name -> value; the last one counts. AtcError for a word that is no option, E10004 for one without value."""
     flags: dict[str, str] = {}
@@ -89,7 +104,7 @@ def work(flags: dict[str, str], command: str) -> list[str]:
     options = conversion(flags, command)
     from npu.graph.compile import compile
 
-    summary = compile(options)
+    summary = compile(options, toolkit())
     if values["display_model_info"] == "1":
         from npu.graph.show import display
 

@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from cli.common import DEBUG, CliError, Verb, near
+from cli.help_texts import said
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
@@ -29,7 +30,7 @@ class StandIn(TyperCommand):
     """A verb that is not imported yet: name and one line of help."""
 
     def __init__(self, name: str, verb: Verb, shared: Sequence[Any]) -> None:
-        super().__init__(name, short_help=verb.help, rich_markup_mode=None)
+        super().__init__(name, short_help=said(verb.help), rich_markup_mode=None)
         self.verb, self.shared = verb, shared
 
     def make_context(self, info_name: str | None, args: list[str], parent: Context | None = None, **extra: Any) -> Context:
@@ -45,7 +46,16 @@ class StandIn(TyperCommand):
             return _command(self.name, _native(target, self.verb.native), add_help_option=False, context_settings=TAKE_ALL)
         command = get_command(target) if isinstance(target, typer.Typer) else _command(self.name, target)
         command.params.extend(self.shared)
+        command.help = said(command.help or "")
+        _translate(command.params)
         return command
+
+
+def _translate(params: Sequence[Any]) -> None:
+    """Help of options in the reader's language; `help` of arguments and options is a plain attribute."""
+    for param in params:
+        if getattr(param, "help", None):
+            param.help = said(param.help)
 
 
 def _command(name: str | None, function: Callable[..., object], **settings: Any) -> Command:
@@ -92,13 +102,13 @@ class LazyGroup(TyperGroup):
         """The verbs first, the options of the group after them."""
         self.format_commands(ctx, formatter)
         options = [record for p in self.get_params(ctx) if (record := p.get_help_record(ctx)) is not None]
-        with formatter.section("Options"):
-            formatter.write_dl(options)
+        with formatter.section(said("Options")):
+            formatter.write_dl([(names, said(text)) for names, text in options])
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         for heading in dict.fromkeys(verb.group for verb in self.verbs.values()):
-            with formatter.section(heading or "Commands"):
-                formatter.write_dl([(name, verb.help) for name, verb in self.verbs.items() if verb.group == heading])
+            with formatter.section(said(heading or "Commands")):
+                formatter.write_dl([(name, said(verb.help)) for name, verb in self.verbs.items() if verb.group == heading])
 
 
 def build(
@@ -106,12 +116,18 @@ def build(
 ) -> LazyGroup:
     """See cli.common.lazy_app."""
     app = typer.Typer(
-        cls=LazyGroup, name=prog, help=help, epilog=_example_lines(examples), rich_markup_mode=None, context_settings=SETTINGS
+        cls=LazyGroup,
+        name=prog,
+        help=said(help),
+        epilog=_example_lines(examples),
+        rich_markup_mode=None,
+        context_settings=SETTINGS,
     )
     app.callback()(_options(version))
     group = get_command(app)
     if not isinstance(group, LazyGroup):
         raise TypeError(f"typer made a {type(group).__name__} of a LazyGroup")
+    _translate(group.params)
     group.fill(verbs)
     return group
 
@@ -150,4 +166,4 @@ def _example_lines(examples: Sequence[tuple[str, str]]) -> str | None:
     if not examples:
         return None
     width = max(len(line) for line, _ in examples)
-    return "\b\nExamples:\n" + "\n".join(f"  {line:<{width}}  {what}" for line, what in examples)
+    return f"\b\n{said('Examples:')}\n" + "\n".join(f"  {line:<{width}}  {said(what)}" for line, what in examples)

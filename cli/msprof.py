@@ -1,24 +1,49 @@
-"""`msprof`: our verbs. A table only: a verb's module is imported when the verb is called."""
+"""`msprof`: our verbs, and the real tool's own forms beside them; the first word decides.
+
+A verb's module is imported when the verb is called. On a machine with a real driver native forms are the real tool's business.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+
+from cli import real_tool
 from cli.common import Verb, lazy_app, run
 
+NAME = "msprof"
 RECORD, READ = "Record", "Read"
 
 VERBS: dict[str, Verb] = {
     "run": Verb("cli.commands.run:app", "Run a pyACL script, record everything, export and summarise.", RECORD),
     "analyze": Verb("cli.commands.analyze:analyze", "Findings in order of the time they cost.", READ),
-    "timeline": Verb("cli.commands.timeline:timeline", "One HTML page with timeline and findings.", READ),
+    "whatif": Verb("cli.commands.whatif:whatif", "What changes would gain: the profile replayed with them.", READ),
+    "compare": Verb("cli.commands.compare:compare", "What got slower between two profiles, and why.", READ),
+    "report": Verb("cli.commands.report:report", "One HTML page: findings, advice, charts and timeline.", READ),
+    "timeline": Verb("cli.commands.timeline:timeline", "One HTML page with the timeline and the findings beside it.", READ),
+    "export": Verb("cli.commands.export:export", "The real tool's files again from a capture.", READ),
 }
+
+HELP = "Record, analyse and show what an Ascend NPU did."
 
 EXAMPLES = (
     ("msprof run script.py", "record a script on the simulated NPU"),
     ("msprof analyze PROF_000001_...", "why it is slow, and what a fix would gain"),
-    ("msprof timeline PROF_000001_... --open", "look at it in a browser"),
+    ("msprof report PROF_000001_... --open", "all of it as one page in the browser"),
+    ("msprof --output=out python script.py", "the real tool's form: any --option first, or a program"),
 )
 
 
 def main() -> None:
     """The console script."""
-    run("msprof", lazy_app("msprof", VERBS, "Record, analyse and show what an Ascend NPU did.", EXAMPLES))
+    arguments = sys.argv[1:]
+    completing = f"_{NAME.upper()}_COMPLETE" in os.environ
+    if arguments and arguments[0] not in VERBS and not completing:
+        from cli.native import msprof as native
+
+        if not native.is_ours(arguments[0]):
+            real_tool.hand_on(NAME, arguments)
+        if native.is_native(arguments[0]):
+            real_tool.say_simulated(NAME)
+            run(NAME, native.main)
+    run(NAME, lazy_app(NAME, VERBS, HELP, EXAMPLES))

@@ -18,7 +18,13 @@ NAME = "npu-smi"
 WRONG_USE = 2
 
 # Our own verbs, as "module:function" taking the arguments after the verb and giving the exit status.
-VERBS: dict[str, str] = {}
+VERBS: dict[str, str] = {
+    "parse": "cli.commands.smi_parse:main",
+    "top": "cli.commands.smi_top:main",
+    "exporter": "cli.commands.smi_exporter:main",
+}
+# Options of ours on `info`; with one of them the answer is ours, from the real tool's text where there is one.
+OURS = ("--format", "--query-npu", "--strict")
 
 Answer = tuple[str, int]  # text for stdout, return code of the real tool
 
@@ -29,6 +35,10 @@ def main() -> int:
     if arguments and arguments[0] in VERBS:
         module, _, function = VERBS[arguments[0]].partition(":")
         return int(getattr(importlib.import_module(module), function)(arguments[1:]))
+    if arguments[:1] == ["info"] and any(word.partition("=")[0] in OURS for word in arguments):
+        from cli.commands import smi_info
+
+        return smi_info.main(arguments[1:])
     try:
         real_tool.hand_on(NAME, arguments)
         real_tool.say_simulated(NAME)
@@ -89,32 +99,30 @@ def _version(_arguments: list[str]) -> Answer:
 
 
 def _not_here(arguments: list[str]) -> Answer:
-    """set, clear, upgrade: there is nothing to set on simulated devices."""
+    """upgrade: simulated devices have no firmware to replace."""
     _snapshot()
     return failures.command(arguments[0], failures.NOT_SUPPORTED), failures.NOT_SUPPORTED
 
 
-def _info(arguments: list[str]) -> Answer:
-    from npu.smi import lists
+def _change(arguments: list[str]) -> Answer:
+    from cli import smi_set
 
+    return smi_set.change(arguments, _snapshot())
+
+
+def _info(arguments: list[str]) -> Answer:
+    words = arguments[1:]
     snapshot = _snapshot()
-    rest = arguments[1:]
-    if not rest:
+    if not words:
         return _table(snapshot), 0
-    option, value = rest[0], rest[1] if len(rest) > 1 else ""
-    if option in ("-h", "--help"):
-        return helps.info(), 0
-    if option == "-l":
-        return lists.listed(snapshot.devices), 0
-    if option == "-m":
-        return lists.mapped(snapshot.devices), 0
-    if option == "proc":
-        return failures.unsupported("proc info"), 0
-    if option == "watch":
-        return failures.unsupported("watch"), 0
-    if option == "-t" and any(value in line for line in helps.INFO_TYPES):
-        return failures.unsupported(value), 0
-    return failures.wrong_parameter(option) + helps.info(), failures.PARAMETER
+    from npu.smi import info
+
+    if "watch" in words:
+        from cli import smi_watch
+
+        return smi_watch.run(words, snapshot, _snapshot)
+    answered = info.answer(words, snapshot)
+    return (_table(snapshot), 0) if answered is None else answered
 
 
 def _table(snapshot: Snapshot) -> str:
@@ -135,7 +143,7 @@ COMMANDS: dict[str, Callable[[list[str]], Answer]] = {
     "--help": _help,
     "-v": _version,
     "info": _info,
-    "set": _not_here,
-    "clear": _not_here,
+    "set": _change,
+    "clear": _change,
     "upgrade": _not_here,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from diag.smi import failed, keyed, lists, table, topo, watch
+from diag.smi import failed, keyed, lists, session, table, topo, watch
 from diag.smi.lines import tool_lines
 from diag.smi.records import SmiText
 
@@ -26,15 +26,15 @@ def parse(text: str) -> SmiText:
     """
     lines = tool_lines(text)
     found = [made for read in READERS if (made := read(lines)) is not None]
-    error = failed.read(lines)
+    error, typed = failed.read(lines), session.commands(lines)
     if not found:
         version = VERSION.search(text)
         kind = "failure" if error is not None else "version" if version is not None else ""
-        return SmiText(kind, tool=version[1] if version is not None else "", error=error)
+        return SmiText(kind, tool=version[1] if version is not None else "", error=error, session=typed)
     first = found[0]
     processes = next((made.processes for made in found if made.processes), ())
     return replace(
-        first, processes=processes, error=error, driver_incomplete=INCOMPLETE in text,
+        first, processes=processes, error=error, session=typed, driver_incomplete=INCOMPLETE in text,
         blocks=tuple(block for made in found for block in made.blocks),
         mapping=tuple(row for made in found for row in made.mapping),
         samples=tuple(row for made in found for row in made.samples),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 SCHEMA = 1
 
@@ -85,6 +85,14 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Flush and end; nothing is written afterwards."""
+
+
+@runtime_checkable
+class Profiled(Protocol):
+    """A Sink that acl.prof can start and stop. One that is none hears nothing of it and records all the time."""
+
+    def profile(self, what: str, **facts: object) -> None:
+        """what: init (folder), start (devices, metrics, mask, options), stop, finalize."""
 
 
 class NullSink:

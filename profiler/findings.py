@@ -52,6 +52,7 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     sites: tuple[str, ...] = ()
     cause: str = ""  # id of the finding that explains this one
+    regardless: bool = False  # said however small its replayed gain: what it counts is worth knowing
     edits: tuple[object, ...] = field(default=(), repr=False)
 
 
@@ -102,6 +103,138 @@ class ReplayQuality:
     explained: float
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of a what-if. `id` names it as on the command line (no-sync, fuse, pinned, streams, op); facts fill its texts.
+
+    gain: None when the trace holds nothing to change, then `why` says so. limit: the gain if what is changed took no time
+    (Amdahl's bound, for single operators). edits: what was replayed.
+    """
+
+    id: str
+    facts: Mapping[str, object]
+    gain: Gain | None
+    why: str = ""
+    limit: int | None = None
+    edits: tuple[object, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What changes would gain, each alone and all together (one replay, not a sum). Window and steps as in Report."""
+
+    source: str
+    window: tuple[int, int]
+    steps: int
+    changes: tuple[Change, ...]
+    joint: Gain | None
+    quality: ReplayQuality
+    missing: tuple[tuple[str, str], ...] = ()
+    meta: Mapping[str, object] = field(default_factory=dict)
+
+
+class Excess(NamedTuple):
+    """What slow iterations spend more on than fast ones, per iteration. kind: call | wait | operator | copy | own_code.
+    slow_ns, fast_ns: mean time in a slow and in a fast iteration; slow_count, fast_count: mean occurrences."""
+
+    kind: str
+    name: str
+    slow_ns: int
+    fast_ns: int
+    slow_count: float
+    fast_count: float
+    site: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Time from the beginning of an iteration until all of it is done, ns, by nearest rank over the steady iterations.
+    slow: numbers of the iterations that take over half as long again as the median; slow_mean, fast_mean: how long they and
+    the shorter half take; excess: the largest first."""
+
+    count: int
+    p50: int
+    p90: int
+    p99: int
+    slow: tuple[int, ...]
+    slow_mean: int
+    fast_mean: int
+    excess: tuple[Excess, ...]
+
+
+class Difference(NamedTuple):
+    """One row of a comparison: time and occurrences per step, before (a) and after (b); path: time on the critical path.
+    kind: same | slower | faster | new | gone | more | fewer."""
+
+    layer: str
+    name: str
+    a_ns: int
+    b_ns: int
+    a_count: float
+    b_count: float
+    a_path_ns: int
+    b_path_ns: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two profiles, per step (steps 0: the whole span). layers: parts of the wall time, whose sums are a_ns and b_ns exactly.
+    noise: differences below it count as none; None when too few steps tell. rows: by the size of the difference."""
+
+    a: str
+    b: str
+    a_steps: int
+    b_steps: int
+    a_ns: int
+    b_ns: int
+    noise: int | None
+    layers: tuple[Difference, ...]
+    rows: tuple[Difference, ...]
+    missing: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def change(self) -> float:
+        """Relative change of the wall time: 0.05 = five percent slower."""
+        return (self.b_ns - self.a_ns) / max(1, self.a_ns)
+
+    @property
+    def kind(self) -> str:
+        """same, slower or faster."""
+        difference = self.b_ns - self.a_ns
+        if abs(difference) <= (self.noise or 0):
+            return "same"
+        return "slower" if difference > 0 else "faster"
+
+
+class Unjudged(NamedTuple):
+    """Rules that could not judge: what they need (id of the texts' table `need`), the switch that collects it, their ids."""
+
+    need: str
+    switch: str
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A table of facts: its id, rows of plain values by column name (units as suffix: _ns, _bytes, _share; None = not known),
+    and how many rows there are in all."""
+
+    id: str
+    rows: tuple[Mapping[str, object], ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Why a device was idle in the window, ns by reason (view V5), the longest first; host: what waited for the host."""
+
+    device: int
+    time: int
+    host: int
+    reasons: Mapping[str, int]
+
+
 @dataclass(frozen=True)
 class Report:
     """All an analysis says of one trace; every report form (terminal, HTML, JSON) shows these facts and no others.
@@ -120,3 +253,8 @@ class Report:
     quality: ReplayQuality | None = None
     missing: tuple[tuple[str, str], ...] = ()
     meta: Mapping[str, object] = field(default_factory=dict)
+    latency: Latency | None = None  # None: no steady iterations
+    idle: tuple[Idle, ...] = ()
+    views: tuple[View, ...] = ()  # only when asked for
+    unjudged: tuple[Unjudged, ...] = ()
+    rows: Mapping[str, int] = field(default_factory=dict)  # of each table of the trace that has any

@@ -44,6 +44,21 @@ def length(spans: tuple[Times, Times]) -> int:
     return int((ends - starts).sum())
 
 
+def inside(spans: tuple[Times, Times], starts: NDArray[Any], ends: NDArray[Any]) -> Times:
+    """How much of the set lies in each of the given intervals, which may overlap; 0 for empty ones."""
+    begun, ended = spans
+    sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(ended - begun)))
+
+    def before(times: NDArray[Any]) -> Times:
+        at = np.searchsorted(begun, times, side="right")
+        over = np.maximum(ended[np.maximum(at - 1, 0)] - times, 0) if len(begun) else 0
+        found: Times = sums[at] - np.where(at > 0, over, 0)
+        return found
+
+    found: Times = np.maximum(before(np.asarray(ends, np.int64)) - before(np.asarray(starts, np.int64)), 0)
+    return found
+
+
 def intersect(left: tuple[Times, Times], right: tuple[Times, Times]) -> Spans:
     """The time in both sets."""
     return _where(left, right, 3)

@@ -92,8 +92,13 @@ def gain(found: Gain, window: int, lang: str = "en") -> str:
     """A recoverable time with its share of the window, method and confidence."""
     words = table(lang)
     time = f"{duration(found.ns)} ({percent(found.ns / max(1, window))})"
+    if window <= 1:  # sums without a time line
+        time = duration(found.ns)
     if found.at_most:
         time = str(words["gain"]["at_most"]).format(time=time)
+    if found.on_all_ns is not None:
+        everywhere = f"{duration(found.on_all_ns)} ({percent(found.on_all_ns / max(1, window))})"
+        time = str(words["gain"]["on_all"]).format(here=time, everywhere=everywhere)
     return str(words["gain"]["text"]).format(
         time=time, method=words["method"][found.method], confidence=words["confidence"][found.confidence]
     )

@@ -3,7 +3,8 @@
 Tables and columns (times int64 ns, sizes bytes; texts are int32 ids into `strings`, -1 = no value; an absent column is
 absent, which is not the same as zero):
 
-api      start end thread level name [correlation stream device bytes direction host_kind blocking event ret site pid]
+api      start end thread level name [correlation stream device bytes direction host_kind blocking event ret site pid
+         item (kernel a launch names) mode op_type]
 task     start end device stream kind [task_id name op_type task_type correlation model block_dim mix_block_dim op_state
          in_shapes in_dtypes in_formats out_shapes out_dtypes out_formats bytes direction host_kind event ready kernel
          reads writes, and the counters as float64 columns under their file names, e.g. "aic_mac_ratio"]
@@ -11,7 +12,8 @@ comm     start end device level name [rank group op plane part notify src dst by
          correlation stream task_id]
 memory   time event bytes [address allocation device component allocated reserved site correlation name]
 counter  time device name value
-marker   start end thread kind name [device domain stack correlation pid]
+marker   start end thread kind name [device domain stack correlation pid sequence forward_thread in_shapes in_dtypes];
+         correlation of enqueue and dequeue joins the two, of all other kinds it is that of the task they launched
 
 Small enums (level, kind, direction, host_kind, event of memory, kind of marker, level and part of comm) are int8 codes
 into the tuples of npu.events. `blocking` is 1, 0 or -1.
@@ -19,8 +21,9 @@ into the tuples of npu.events. `blocking` is 1, 0 or -1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -86,17 +89,26 @@ class Strings:
 
 
 class Columns(Mapping[str, Array]):
-    """One table: equally long arrays by column name. `get` gives None for a column the source did not have."""
+    """One table: equally long arrays by column name. `get` gives None for a column the source did not have.
 
-    def __init__(self, columns: Mapping[str, Array] | None = None, rows: int | None = None) -> None:
-        self._columns: dict[str, Array] = dict(columns or {})
-        lengths = {len(c) for c in self._columns.values()}
-        if len(lengths) > 1:
-            raise ValueError(f"columns of unequal length: { {n: len(c) for n, c in self._columns.items()} }")
-        self.rows = lengths.pop() if lengths else (rows or 0)
+    A column may be given as a function that makes it; it is called when the column is first asked for.
+    """
+
+    def __init__(self, columns: Mapping[str, Array | Callable[[], Array]] | None = None, rows: int | None = None) -> None:
+        self._columns: dict[str, Array | Callable[[], Array]] = dict(columns or {})
+        lengths = {n: len(c) for n, c in self._columns.items() if isinstance(c, np.ndarray)}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"columns of unequal length: {lengths}")
+        self.rows = next(iter(lengths.values()), rows or 0)
 
     def __getitem__(self, name: str) -> Array:
-        return self._columns[name]
+        column = self._columns[name]
+        if not isinstance(column, np.ndarray):
+            column = self._columns[name] = column()
+        return column
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
@@ -110,7 +122,12 @@ class Columns(Mapping[str, Array]):
 
     def take(self, index: Array) -> Columns:
         """The rows of an index or mask, in its order."""
-        return Columns({n: c[index] for n, c in self._columns.items()})
+        made = {n: c[index] if isinstance(c, np.ndarray) else partial(self._taken, n, index) for n, c in self._columns.items()}
+        return Columns(made)
+
+    def _taken(self, name: str, index: Array) -> Array:
+        taken: Array = self[name][index]
+        return taken
 
     def with_columns(self, **columns: Array) -> Columns:
         """The same table with columns added or replaced."""
@@ -122,7 +139,9 @@ class Trace:
     """What one process did (or what one file tells of it).
 
     meta: soc, versions {cann, driver, ...}, env, collection, ranks, world_size, unix_zero_ns (unix time of time zero),
-          pid, command, host, generator ("npuscope", "msprof", "torch_npu", "chrome"), lost (rows dropped), simulated (bool).
+          pid, command, host, generator ("npuscope", "msprof", "torch_npu", "mindspore", "chrome"), lost (rows dropped),
+          simulated (bool), tables (sums without rows in time: profiler.read.statistics),
+          soc_inferred and rank_assumed (facts that are not in the file).
     parts: traces of other processes or ranks found at the same path, each complete in itself.
     """
 

@@ -26,7 +26,11 @@ class Severity(StrEnum):
 def analyze(
     path: Annotated[str, typer.Argument(help="A PROF folder, its parent, or a single profile file.")],
     json: Json = False,
-    all: Annotated[bool, typer.Option("--all", help="Also findings below the note level.")] = False,
+    all: Annotated[bool, typer.Option("--all", help="Also findings below the note level, and the tables of --views.")] = False,
+    views: Annotated[
+        bool, typer.Option("--views", help="Also the tables behind the findings: operators, gaps, queues, links ...")
+    ] = False,
+    latency: Annotated[bool, typer.Option("--latency", help="Also how long iterations take, and what the slow ones do.")] = False,
     lang: Lang = None,
     fail_on: Annotated[
         Severity | None, typer.Option("--fail-on", help="Exit with 1 if a finding is at least this severe.", show_default=False)
@@ -37,11 +41,11 @@ def analyze(
     from profiler.analysis import analyze as judge
 
     trace = open_trace(path)
-    reports = [judge(part, all) for part in (trace, *trace.parts)]
+    reports = [judge(part, all, views or all) for part in (trace, *trace.parts)]
     if json:
         _print_json(reports)
     else:
-        _print_text(reports, lang)
+        _print_text(reports, lang, latency)
     return int(fail_on is not None and any(_fails(report, fail_on) for report in reports))
 
 
@@ -60,7 +64,7 @@ def _print_json(reports: list[Report]) -> None:
     print(json.dumps(first | {"parts": rest}, ensure_ascii=False, indent=1))
 
 
-def _print_text(reports: list[Report], lang: Lang) -> None:
+def _print_text(reports: list[Report], lang: Lang, latency: bool) -> None:
     from rich.console import Console
 
     from cli.terminal import language
@@ -70,4 +74,4 @@ def _print_text(reports: list[Report], lang: Lang) -> None:
     for number, report in enumerate(reports):
         if number:
             console.print()
-        print_report(report, console, language(lang))
+        print_report(report, console, language(lang), latency)

@@ -10,11 +10,11 @@ from profiler.trace import Trace
 
 def summarize(trace: Trace, prof: Path) -> None:
     """Print findings and next commands on stderr."""
-    from profiler.report.terminal import print_report
     from rich.console import Console
 
     from cli.common import language
     from profiler.analysis import analyze
+    from profiler.report.terminal import print_report
 
     console = Console(stderr=True, highlight=False)
     print_report(analyze(trace), console, language())

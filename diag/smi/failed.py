@@ -29,24 +29,35 @@ def causes() -> tuple[Cause, ...]:
     """In the order of the table: the first that is found is the cause, later ones are its consequences."""
     text = resources.files("diag").joinpath("data/smi_failures.csv").read_text(encoding="utf-8")
     return tuple(
-        Cause(r["cause"], int(r["code"]) if r["code"] else None, int(r["status"]) if r["status"] else None, re.compile(r["pattern"]))
+        Cause(r["cause"], _whole(r["code"]), _whole(r["status"]), re.compile(r["pattern"]))
         for r in csv.DictReader(text.splitlines())
     )
 
 
+def _whole(text: str) -> int | None:
+    return int(text) if text else None
+
+
 def read(lines: Sequence[str]) -> Failure | None:
-    """The failure these lines tell of, None when there is none."""
-    said = [(line, [int(code) for code in CODE.findall(line)]) for line in lines]
-    codes = [code for _, found in said for code in found]
+    """The failure these lines tell of, None when there is none.
+
+    The code in the cause's own line stands first; a cause without one brings the code it is known by.
+    """
     for cause in causes():
-        lines_of_cause = [line for line, _ in said if cause.pattern.search(line)]
-        if not lines_of_cause:
+        its_lines = [line for line in lines if cause.pattern.search(line)]
+        if not its_lines:
             continue
-        of_cause = [code for line, found in said if cause.pattern.search(line) for code in found]
-        first = of_cause or ([cause.code] if cause.code is not None else [])
-        told = tuple(
-            line.strip() for line, found in said if found or FOREWORD.search(line) or any(c.pattern.search(line) for c in causes())
-        )
-        status = cause.status if not of_cause or of_cause[0] == cause.code else of_cause[0] % 256
-        return Failure(cause.name, tuple(dict.fromkeys([*first, *codes])), told, status)
+        own = _codes(its_lines)
+        first = own or ([cause.code] if cause.code is not None else [])
+        status = cause.status if not own or own[0] == cause.code else own[0] % 256
+        told = tuple(line.strip() for line in lines if _tells(line))
+        return Failure(cause.name, tuple(dict.fromkeys([*first, *_codes(lines)])), told, status)
     return None
+
+
+def _codes(lines: Sequence[str]) -> list[int]:
+    return [int(code) for line in lines for code in CODE.findall(line)]
+
+
+def _tells(line: str) -> bool:
+    return any(pattern.search(line) for pattern in (CODE, FOREWORD, *(cause.pattern for cause in causes())))

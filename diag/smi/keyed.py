@@ -10,7 +10,7 @@ from importlib import resources
 
 from diag.smi.records import Block, Process, SmiText
 
-LINE = re.compile(r"^\s*(?P<key>[A-Za-z][^:|]{0,59}?|)\s*:\s?(?P<value>.*)$")
+LINE = re.compile(r"^\s*(?P<key>[A-Za-z][^:|]{0,59}?|)(?:\s+:\s?|(?<=ID):)(?P<value>.*)$")
 PROCESS = re.compile(r"Process id:\s*(\d+)\s+Process name:(.*?)\s*Process memory\(MB\):\s*(\d+)")
 NO_PROCESS = "No process in device"
 HEAD = ("NPU ID", "Chip Count", "Total Count", "Card Count", "NPU Name")
@@ -36,8 +36,12 @@ def read(lines: Sequence[str]) -> SmiText | None:
     blocks = tuple(_blocks(paragraphs, listing=kind == "-l"))
     driver = next((b.values["Software Version"] for b in blocks if "Software Version" in b.values), "")
     return SmiText(
-        kind=kind if kind == "-l" else f"-t {kind}", layout="PROC-MEM" if kind == "proc-mem" else "KV-30", driver=driver,
-        processes=tuple(_processes(blocks)), blocks=blocks, process_table="shown" if processes_told else "not_shown",
+        kind=kind if kind == "-l" else f"-t {kind}",
+        layout="PROC-MEM" if kind == "proc-mem" else "KV-30",
+        driver=driver,
+        processes=tuple(_processes(blocks)),
+        blocks=blocks,
+        process_table="shown" if processes_told else "not_shown",
         idle_cards=tuple(sorted({b.card for b in blocks if b.card is not None and NO_PROCESS in b.values})),
     )
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+EDGES = ("|", "+")
 BORDER = re.compile(r"\+[-=]{20,}")
 QUOTE = re.compile(r"^[ \t]*(?:>[ \t]?)+")
-PROMPT = re.compile(r"^\s*(?:[\[(]?[\w.~@:/ \-)\]]*[\])]?\s*[$#]\s+|\$\s*)(?P<command>(?:sudo\s+)?(?:\S*/)?npu-smi\b.*)$")
 
 
 def tool_lines(text: str) -> list[str]:
@@ -22,38 +22,29 @@ def tool_lines(text: str) -> list[str]:
     return _joined(_freed(lines))
 
 
-def command(lines: list[str]) -> str:
-    """The npu-smi command line of a pasted session ("npu-smi info -t usages -i 0"), "" when there is no prompt line."""
-    for line in lines:
-        match = PROMPT.match(line)
-        if match is not None:
-            return match["command"].strip()
-    return ""
-
-
 def _freed(lines: list[str]) -> list[str]:
     """Lines of tables from the column their first border stands at; other lines as they are."""
     column = next((match.start() for line in lines if (match := BORDER.search(line))), 0)
     made = []
     for line in lines:
-        stripped = line.lstrip()
-        if stripped[:1] in ("|", "+"):
-            made.append(stripped.rstrip())
-        elif column and line[column : column + 1] in ("|", "+") and not line[:column].isspace():
-            made.append(line[column:].rstrip())
+        if line.lstrip()[:1] in EDGES:
+            made.append(line.lstrip() if line[column : column + 1] not in EDGES else line[column:])
         else:
-            made.append(line)
+            made.append(line[column:] if column and line[column : column + 1] in EDGES else line)
     return made
 
 
 def _joined(lines: list[str]) -> list[str]:
-    """A row without its right edge takes the next line when that one brings the edge."""
+    """A row without its right edge takes the next line when that one brings the edge and is no row of its own."""
     made: list[str] = []
     for line in lines:
-        open_row = bool(made) and made[-1][:1] in ("|", "+") and made[-1][-1:] not in ("|", "+")
         rest = line.rstrip()
-        if open_row and rest[-1:] in ("|", "+") and rest[:1] not in ("|", "+"):
+        if made and _open(made[-1]) and rest[-1:] in EDGES and (rest[:1] not in EDGES or len(rest) * 2 < len(made[-1])):
             made[-1] += line
         else:
             made.append(line)
-    return made
+    return [line.rstrip() if line[:1] in EDGES else line for line in made]
+
+
+def _open(line: str) -> bool:
+    return line[:1] in EDGES and line.rstrip()[-1:] not in EDGES

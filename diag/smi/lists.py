@@ -18,13 +18,15 @@ def mapped(lines: Sequence[str]) -> SmiText | None:
     if start is None:
         return None
     columns = COLUMN.findall(lines[start])
+    if not {"NPU ID", "Chip ID", "Chip Name"} <= set(columns):  # a damaged head: its rows cannot be told apart
+        return SmiText("-m", cut="head")
     rows = []
     for line in lines[start + 1 :]:
         words = line.split(maxsplit=len(columns) - 1)
         if len(words) != len(columns) or not words[0].isdigit():
             continue
         row = dict(zip(columns, (word.strip() for word in words), strict=True))
-        if row["Chip Name"].lower() != "mcu" and row["Chip ID"].isdigit():
+        if row["Chip Name"].lower() != "mcu" and row["Chip ID"].isdigit() and row["NPU ID"].isdigit():
             ids = [int(row[name]) if row.get(name, "").isdigit() else None for name in ("Chip Logic ID", "Chip Phy-ID")]
             rows.append(Mapped(int(row["NPU ID"]), int(row["Chip ID"]), ids[0], ids[1], row["Chip Name"]))
     layout = "MAP-950" if "Slot ID" in columns else LAYOUT.get(len(columns), "")

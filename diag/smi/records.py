@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 # Why a value is None: printed as NA; printed as '-' because the card's first die carries it; a pool of 0 of 0, which this
 # chip has not; a column the layout has not; cut off with the end of the text.
-NOT_REPORTED, ON_FIRST_DIE, ABSENT, NOT_SHOWN, CUT_OFF = STATES = ("not_reported", "on_first_die", "absent", "not_shown", "cut_off")
+STATES = ("not_reported", "on_first_die", "absent", "not_shown", "cut_off")
+NOT_REPORTED, ON_FIRST_DIE, ABSENT, NOT_SHOWN, CUT_OFF = STATES
 
 MOST_PROCESSES = 8  # rows a chip: the tool leaves further processes out without a word
 
@@ -82,7 +83,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Key lines of one chip (`info -t`, `info -l`). chip None: of the card. Lines with a blank key continue the value by a newline."""
+    """Key lines of one chip (`info -t`, `info -l`), chip None: of the card. A value of several lines has newlines."""
 
     card: int | None
     chip: int | None
@@ -118,6 +119,13 @@ class Topology:
     affinity: Mapping[str, str]
 
 
+class Answered(NamedTuple):
+    """A command of a pasted terminal session and its output without blank lines."""
+
+    command: str
+    output: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class SmiText:
     """Everything one text says. kind: info, watch, -l, -m, topo, `-t TYPE`, version, failure, or "" for a text of another tool.
@@ -141,3 +149,4 @@ class SmiText:
     mapping: tuple[Mapped, ...] = ()
     samples: tuple[Sample, ...] = ()
     topology: Topology | None = None
+    session: tuple[Answered, ...] = ()

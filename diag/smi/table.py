@@ -1,4 +1,4 @@
-"""The box of plain `info`: two rows a chip, then the processes. Columns are told by the header lines, the layout by the border."""
+"""The box of plain `info`: two rows a chip, then the processes. Header lines tell the columns, the border the layout."""
 
 from __future__ import annotations
 
@@ -71,10 +71,16 @@ def read(lines: Sequence[str]) -> SmiText | None:
     """The table among these lines, None when there is none. Of several tables (a loop of calls) the last whole one counts."""
     starts = [at for at, line in enumerate(lines) if TITLE.match(line)]
     if not starts:
-        return None
+        return SmiText("info", cut="head") if _only_border(lines) else None
     read_tables = [_read(lines[start:end]) for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
     whole = [table for table in read_tables if not table.cut]
     return whole[-1] if whole else read_tables[-1]
+
+
+def _only_border(lines: Sequence[str]) -> bool:
+    """A text that ends behind the first line of a table: its width is all there is."""
+    said = [line for line in lines if line.strip()]
+    return len(said) == 1 and said[0] in {f"+{'-' * layout.inner}+" for layout in layouts()}
 
 
 def _read(lines: Sequence[str]) -> SmiText:
@@ -88,8 +94,15 @@ def _read(lines: Sequence[str]) -> SmiText:
     processes = tuple(_capped(seen.processes))
     table = _process_table(seen, layout)
     return SmiText(
-        kind="info", layout=layout.name, tool=seen.tool, driver=seen.driver, devices=tuple(seen.devices), processes=processes,
-        idle_cards=tuple(seen.idle), process_table=table, cut=_cut(seen, table),
+        kind="info",
+        layout=layout.name,
+        tool=seen.tool,
+        driver=seen.driver,
+        devices=tuple(seen.devices),
+        processes=processes,
+        idle_cards=tuple(seen.idle),
+        process_table=table,
+        cut=_cut(seen, table),
     )
 
 
@@ -152,14 +165,14 @@ def _first_row(seen: _Seen, cells: list[str], wanted: int) -> Device | None:
     ids = cells[0].split(maxsplit=1) if wanted == 3 else cells[:2]
     if not ids or not ids[0].isdigit():
         return None
-    states = dict.fromkeys(("utilisation", "ddr", "hbm", "bus_id"), CUT_OFF)
     whole = len(cells) >= wanted
+    states = dict.fromkeys(("utilisation", "ddr", "hbm", "bus_id", *(() if whole else ("health",))), CUT_OFF)
     values = cells[wanted - 1] if whole else ""
     words = PAIR.sub(" ", values).split()
     return Device(
         card=int(ids[0]), chip=0, phy_id=None, logic_id=None,
         name=ids[1] if len(ids) > 1 else "",
-        health=cells[wanted - 2] if whole else _cut_off(states, "health"),
+        health=cells[wanted - 2] if whole else None,
         power_w=_number(words, 0, "power_w", states),
         temp_c=_whole(_number(words, 1, "temp_c", states)),
         utilisation=None, utilisation_kind="NPU" if "NPU" in seen.values[1] else "AICore", ddr=None, hbm=None,
@@ -237,10 +250,6 @@ def _pool(pairs: list[tuple[str, str]], at: int, shown: bool, name: str, states:
         states[name] = NOT_REPORTED
         return Pool(None, int(total))
     return Pool(int(used), int(total))
-
-
-def _cut_off(states: dict[str, str], name: str) -> None:
-    states[name] = CUT_OFF
 
 
 def _layout(seen: _Seen) -> Layout:

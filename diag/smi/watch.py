@@ -24,7 +24,7 @@ def read(lines: Sequence[str]) -> SmiText | None:
         words = line.split()
         if not words or not all(VALUE.fullmatch(word) for word in words):
             continue
-        if len(words) != len(columns):
+        if len(words) != len(columns) or not all(word.isdigit() for word in words[: len(columns) - len(named)]):
             cut = "lines"
             continue
         ids = [int(word) for word in words[: len(columns) - len(named)]]

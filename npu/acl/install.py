@@ -7,15 +7,42 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from npu.acl import base, mdl, rt_device, rt_memory, rt_stream, util
-from npu.acl.table import build, table
+from npu.acl import (
+    base,
+    blas,
+    mdl,
+    mdl_aipp,
+    mdl_desc,
+    mdl_dump,
+    media,
+    media_desc,
+    op,
+    prof,
+    rt_callback,
+    rt_device,
+    rt_memory,
+    rt_shared,
+    rt_stream,
+    rt_system,
+    tensor,
+    util,
+)
+from npu.acl.table import build, refusal, table
 
-MODULES = (base, util, rt_device, rt_memory, rt_stream, mdl)
+MODULES: tuple[ModuleType, ...] = (
+    base, tensor, util, rt_device, rt_system, rt_memory, rt_shared, rt_stream, rt_callback, mdl, mdl_desc, mdl_aipp, mdl_dump,
+    op, blas, prof, media, media_desc,
+)  # fmt: skip
 
 
 def bodies() -> dict[str, Callable[..., Any]]:
-    """What stands behind each function of the table, by its name there."""
-    return {f"{m.GROUP}.{name}".lstrip("."): getattr(m, name) for m in MODULES for name in m.__all__}
+    """What stands behind each function of the table, by its name there. A module names its functions in __all__; what it makes
+    from a list of fields stands in FIELDS."""
+    made: dict[str, Callable[..., Any]] = {}
+    for module in MODULES:
+        found = {name: getattr(module, name) for name in module.__all__} | getattr(module, "FIELDS", {})
+        made |= {f"{module.GROUP}.{name}".lstrip("."): body for name, body in found.items()}
+    return made
 
 
 def install(name: str) -> None:
@@ -31,5 +58,5 @@ def install(name: str) -> None:
                 sys.modules[path] = ModuleType(path)
                 setattr(top, group, sys.modules[path])
             where = sys.modules[path]
-        setattr(where, leaf, build(function, known[function.name]))
+        setattr(where, leaf, build(function, refusal(function) if function.refused else known[function.name]))
     top.__path__ = []  # so that `import acl.rt` looks into sys.modules

@@ -1,48 +1,45 @@
-"""acl.mdl: load, describe, execute."""
+"""acl.mdl: load, data sets, execute."""
 
 from __future__ import annotations
 
-from npu.dtypes import DTYPES, FORMATS
+import os
+
 from npu.errors import NpuError
-from npu.runtime import model, stream
-from npu.runtime.model import DataBuffer, DataSet, Description, Tensor, index_of, tensor, tensors
+from npu.runtime import gears, model, stream
+from npu.runtime.config import ExecConfig, LoadConfig
+from npu.runtime.dataset import DataBuffer, DataSet
 from npu.runtime.process import Process
+from npu.runtime.tensor_desc import TensorDesc
 from npu.runtime.thread import HostThread
 
 GROUP = "mdl"
 __all__ = [
     "add_dataset_buffer",
+    "create_config_handle",
     "create_dataset",
-    "create_desc",
+    "create_exec_config_handle",
+    "destroy_config_handle",
     "destroy_dataset",
-    "destroy_desc",
+    "destroy_exec_config_handle",
     "execute",
     "execute_async",
-    "get_cur_output_dims",
+    "execute_v2",
     "get_dataset_buffer",
     "get_dataset_num_buffers",
-    "get_desc",
-    "get_desc_from_file",
-    "get_input_data_type",
-    "get_input_dims",
-    "get_input_dims_v2",
-    "get_input_format",
-    "get_input_index_by_name",
-    "get_input_name_by_index",
-    "get_input_size_by_index",
-    "get_num_inputs",
-    "get_num_outputs",
-    "get_output_data_type",
-    "get_output_dims",
-    "get_output_format",
-    "get_output_index_by_name",
-    "get_output_name_by_index",
-    "get_output_size_by_index",
+    "get_dataset_tensor_desc",
     "load_from_file",
     "load_from_file_with_mem",
     "load_from_mem",
     "load_from_mem_with_mem",
+    "load_with_config",
     "query_size",
+    "query_size_from_mem",
+    "set_config_opt",
+    "set_dataset_tensor_desc",
+    "set_dynamic_batch_size",
+    "set_dynamic_hw_size",
+    "set_exec_config_opt",
+    "set_input_dynamic_dims",
     "unload",
 ]
 
@@ -54,19 +51,18 @@ def load_from_file(process: Process, thread: HostThread, path: str) -> int:
 def load_from_file_with_mem(
     process: Process, thread: HostThread, path: str, work: int, work_size: int, weight: int, weight_size: int
 ) -> int:
-    return model.load(process, thread, path)
+    return model.load(process, thread, path, model.given(process, path, work, work_size, weight, weight_size))
 
 
 def load_from_mem(process: Process, thread: HostThread, pointer: int, size: int) -> int:
-    if pointer == 0 or size == 0:
-        raise NpuError("invalid_param", pointer=pointer, size=size)
-    return model.load_from_memory(process, thread, pointer, size)
+    return model.load(process, thread, model.staged_file(process, pointer, size))
 
 
 def load_from_mem_with_mem(
     process: Process, thread: HostThread, pointer: int, size: int, work: int, work_size: int, weight: int, weight_size: int
 ) -> int:
-    return load_from_mem(process, thread, pointer, size)
+    path = model.staged_file(process, pointer, size)
+    return model.load(process, thread, path, model.given(process, path, work, work_size, weight, weight_size))
 
 
 def query_size(process: Process, thread: HostThread, path: str) -> tuple[int, int]:
@@ -74,92 +70,33 @@ def query_size(process: Process, thread: HostThread, path: str) -> tuple[int, in
     return memory.get("workspace", 0) + memory.get("feature_map", 0), memory.get("weights", 0)
 
 
+def query_size_from_mem(process: Process, thread: HostThread, pointer: int, size: int) -> tuple[int, int]:
+    path = model.staged_file(process, pointer, size)
+    try:
+        return query_size(process, thread, path)
+    finally:
+        os.unlink(path)
+        process.temporary.remove(path)
+
+
+def create_config_handle(process: Process, thread: HostThread) -> int:
+    return process.register(LoadConfig())
+
+
+def set_config_opt(process: Process, thread: HostThread, handle: int, option: int, value: object) -> None:
+    process.get(handle, LoadConfig, "invalid_param").set(option, value)
+
+
+def load_with_config(process: Process, thread: HostThread, handle: int) -> int:
+    return process.get(handle, LoadConfig, "invalid_param").load(process, thread)
+
+
+def destroy_config_handle(process: Process, thread: HostThread, handle: int) -> None:
+    process.drop(handle, LoadConfig)
+
+
 def unload(process: Process, thread: HostThread, model_id: int) -> None:
     model.unload(process, thread, model_id)
-
-
-def create_desc(process: Process, thread: HostThread) -> int:
-    return process.register(Description())
-
-
-def destroy_desc(process: Process, thread: HostThread, handle: int) -> None:
-    process.drop(handle, Description)
-
-
-def get_desc(process: Process, thread: HostThread, handle: int, model_id: int) -> None:
-    process.get(handle, Description).model = model.of(process, model_id).model
-
-
-def get_desc_from_file(process: Process, thread: HostThread, handle: int, path: str) -> None:
-    process.get(handle, Description).model = model.read(process, path)
-
-
-def _dims(tensor: Tensor) -> dict[str, object]:
-    return {"name": tensor.name, "dimCount": len(tensor.dims), "dims": list(tensor.dims)}
-
-
-def get_num_inputs(process: Process, thread: HostThread, handle: int) -> int:
-    return len(tensors(process, handle, "input"))
-
-
-def get_num_outputs(process: Process, thread: HostThread, handle: int) -> int:
-    return len(tensors(process, handle, "output"))
-
-
-def get_input_size_by_index(process: Process, thread: HostThread, handle: int, index: int) -> int:
-    return tensor(process, handle, index, "input").bytes
-
-
-def get_output_size_by_index(process: Process, thread: HostThread, handle: int, index: int) -> int:
-    return tensor(process, handle, index, "output").bytes
-
-
-def get_input_dims(process: Process, thread: HostThread, handle: int, index: int) -> dict[str, object]:
-    return _dims(tensor(process, handle, index, "input"))
-
-
-def get_input_dims_v2(process: Process, thread: HostThread, handle: int, index: int) -> dict[str, object]:
-    return _dims(tensor(process, handle, index, "input"))
-
-
-def get_output_dims(process: Process, thread: HostThread, handle: int, index: int) -> dict[str, object]:
-    return _dims(tensor(process, handle, index, "output"))
-
-
-def get_cur_output_dims(process: Process, thread: HostThread, handle: int, index: int) -> dict[str, object]:
-    return _dims(tensor(process, handle, index, "output"))
-
-
-def get_input_name_by_index(process: Process, thread: HostThread, handle: int, index: int) -> str:
-    return tensor(process, handle, index, "input").name
-
-
-def get_output_name_by_index(process: Process, thread: HostThread, handle: int, index: int) -> str:
-    return tensor(process, handle, index, "output").name
-
-
-def get_input_index_by_name(process: Process, thread: HostThread, handle: int, name: str) -> int:
-    return index_of(process, handle, name, "input")
-
-
-def get_output_index_by_name(process: Process, thread: HostThread, handle: int, name: str) -> int:
-    return index_of(process, handle, name, "output")
-
-
-def get_input_format(process: Process, thread: HostThread, handle: int, index: int) -> int:
-    return FORMATS[tensor(process, handle, index, "input").format]
-
-
-def get_output_format(process: Process, thread: HostThread, handle: int, index: int) -> int:
-    return FORMATS[tensor(process, handle, index, "output").format]
-
-
-def get_input_data_type(process: Process, thread: HostThread, handle: int, index: int) -> int:
-    return DTYPES[tensor(process, handle, index, "input").dtype][0]
-
-
-def get_output_data_type(process: Process, thread: HostThread, handle: int, index: int) -> int:
-    return DTYPES[tensor(process, handle, index, "output").dtype][0]
 
 
 def create_dataset(process: Process, thread: HostThread) -> int:
@@ -188,9 +125,70 @@ def get_dataset_buffer(process: Process, thread: HostThread, handle: int, index:
     return buffers[index]
 
 
+def set_dataset_tensor_desc(process: Process, thread: HostThread, handle: int, desc: int, index: int) -> int:
+    dataset = process.get(handle, DataSet)
+    process.get(desc, TensorDesc, "invalid_param")
+    if index >= len(dataset.buffers):
+        raise NpuError("invalid_param", index=index, count=len(dataset.buffers))
+    dataset.descs[index] = desc
+    return handle
+
+
+def get_dataset_tensor_desc(process: Process, thread: HostThread, handle: int, index: int) -> int:
+    dataset = process.get(handle, DataSet)
+    if index >= len(dataset.buffers):
+        raise NpuError("invalid_param", index=index, count=len(dataset.buffers))
+    return dataset.descs.get(index, 0)
+
+
+def set_dynamic_batch_size(process: Process, thread: HostThread, model_id: int, dataset: int, index: int, batch: int) -> None:
+    loaded = model.of(process, model_id)
+    options = [[b] for b in gears.batches(loaded.model)]
+    gears.choose(process.get(dataset, DataSet), loaded.model, index, options, [batch])
+    loaded.chosen = process.get(dataset, DataSet).gear
+
+
+def set_dynamic_hw_size(
+    process: Process, thread: HostThread, model_id: int, dataset: int, index: int, height: int, width: int
+) -> None:
+    loaded = model.of(process, model_id)
+    gears.choose(process.get(dataset, DataSet), loaded.model, index, gears.sizes(loaded.model), [height, width])
+    loaded.chosen = process.get(dataset, DataSet).gear
+
+
+def set_input_dynamic_dims(
+    process: Process, thread: HostThread, model_id: int, dataset: int, index: int, dims: dict[str, object]
+) -> None:
+    loaded = model.of(process, model_id)
+    wanted = dims.get("dims")
+    if not isinstance(wanted, list) or dims.get("dimCount") != len(wanted):
+        raise NpuError("invalid_param", dims=dims)
+    gears.choose(process.get(dataset, DataSet), loaded.model, index, gears.all_dims(loaded.model), wanted)
+    loaded.chosen = process.get(dataset, DataSet).gear
+
+
 def execute(process: Process, thread: HostThread, model_id: int, inputs: int, outputs: int) -> None:
     model.execute(process, thread, model_id, inputs, outputs, None)
 
 
 def execute_async(process: Process, thread: HostThread, model_id: int, inputs: int, outputs: int, handle: int) -> None:
     model.execute(process, thread, model_id, inputs, outputs, stream.of(process, thread, handle))
+
+
+def create_exec_config_handle(process: Process, thread: HostThread) -> int:
+    return process.register(ExecConfig())
+
+
+def set_exec_config_opt(process: Process, thread: HostThread, handle: int, option: int, value: int) -> None:
+    process.get(handle, ExecConfig, "invalid_param").set(option, value)
+
+
+def destroy_exec_config_handle(process: Process, thread: HostThread, handle: int) -> None:
+    process.drop(handle, ExecConfig)
+
+
+def execute_v2(process: Process, thread: HostThread, model_id: int, inputs: int, outputs: int, on: int, config: int) -> None:
+    timeout = process.get(config, ExecConfig, "invalid_param").timeout
+    where = stream.of(process, thread, on)
+    model.execute(process, thread, model_id, inputs, outputs, where)
+    stream.synchronize(process, thread, where, timeout)

@@ -3,23 +3,48 @@
 from __future__ import annotations
 
 from npu.errors import NpuError
-from npu.runtime import host, memory, stream
+from npu.runtime import copy, copy_forms, device_op, host, memory, stream
 from npu.runtime.process import Process
+from npu.runtime.side import Side
 from npu.runtime.thread import HostThread
 
 GROUP = "rt"
 __all__ = [
+    "cmo_async",
     "free",
     "free_host",
+    "get_memcpy_desc_size",
+    "host_get_device_pointer",
+    "host_register",
+    "host_register_v2",
+    "host_unregister",
     "malloc",
     "malloc_align32",
     "malloc_cached",
+    "malloc_for_task_scheduler",
     "malloc_host",
+    "malloc_host_with_cfg",
+    "malloc_with_cfg",
+    "mem_flush",
+    "mem_invalidate",
     "memcpy",
+    "memcpy2d",
+    "memcpy2d_async",
     "memcpy_async",
+    "memcpy_async_with_condition",
+    "memcpy_async_with_desc",
     "memset",
     "memset_async",
+    "pointer_get_attributes",
+    "reduce_async",
+    "set_memcpy_desc",
+    "value_wait",
+    "value_write",
 ]
+
+HOST_MAPPED, HOST_KINDS = 0, (0, 4, 8)  # aclrtHostRegisterType
+MAPPED_FLAGS, KNOWN_FLAGS = 0x2 | 0x4, 0x1000_000E  # of host_register_v2
+ATTRIBUTES = range(4)  # aclrtMallocAttrType
 
 
 def malloc(process: Process, thread: HostThread, size: int, policy: int) -> int:
@@ -34,6 +59,34 @@ def malloc_cached(process: Process, thread: HostThread, size: int, policy: int) 
     return memory.malloc(process, thread, size, policy)
 
 
+def mem_flush(process: Process, thread: HostThread, pointer: int, size: int) -> None:
+    Side(process, pointer, size, True)
+
+
+def mem_invalidate(process: Process, thread: HostThread, pointer: int, size: int) -> None:
+    Side(process, pointer, size, True)
+
+
+def _checked(config: dict[str, object]) -> None:
+    """{} or {"numAttrs": n, "attrs": [{"attr": type, "value": {...}}]}"""
+    attributes = config.get("attrs", [])
+    if not isinstance(attributes, list) or config.get("numAttrs", len(attributes)) != len(attributes):
+        raise NpuError("invalid_param", config=config, reason="numAttrs does not count attrs")
+    for one in attributes:
+        if not isinstance(one, dict) or one.get("attr") not in ATTRIBUTES:
+            raise NpuError("invalid_param", attribute=one)
+
+
+def malloc_with_cfg(process: Process, thread: HostThread, size: int, policy: int, config: dict[str, object]) -> int:
+    _checked(config)
+    return memory.malloc(process, thread, size, policy)
+
+
+def malloc_for_task_scheduler(process: Process, thread: HostThread, size: int, policy: int, config: dict[str, object]) -> int:
+    _checked(config)
+    return memory.malloc(process, thread, size, policy)
+
+
 def free(process: Process, thread: HostThread, pointer: int) -> None:
     memory.free(process, thread, pointer)
 
@@ -45,18 +98,99 @@ def malloc_host(process: Process, thread: HostThread, size: int) -> int:
     return host.pinned(process).alloc(size)
 
 
+def malloc_host_with_cfg(process: Process, thread: HostThread, size: int, config: dict[str, object]) -> int:
+    _checked(config)
+    return malloc_host(process, thread, size)
+
+
 def free_host(process: Process, thread: HostThread, pointer: int) -> None:
     thread.bytes = host.pinned(process).drop(pointer)
 
 
+def host_register(process: Process, thread: HostThread, pointer: int, size: int, kind: int) -> int:
+    if kind not in HOST_KINDS:
+        raise NpuError("invalid_param", type=kind)
+    host.pinned(process).register(pointer, size, mapped=True)
+    return pointer  # the device uses it by its own address
+
+
+def host_register_v2(process: Process, thread: HostThread, pointer: int, size: int, flag: int) -> None:
+    if flag == 0 or flag & ~KNOWN_FLAGS:
+        raise NpuError("invalid_param", flag=flag)
+    host.pinned(process).register(pointer, size, mapped=bool(flag & MAPPED_FLAGS))
+
+
+def host_unregister(process: Process, thread: HostThread, pointer: int) -> None:
+    thread.bytes = host.pinned(process).unregister(pointer)
+
+
+def host_get_device_pointer(process: Process, thread: HostThread, pointer: int, flag: int) -> int:
+    known = host.pinned(process).find(pointer)
+    if flag or known is None or not host.pinned(process).is_mapped(known[0]):
+        raise NpuError("host_not_registered", pointer=pointer)
+    return pointer
+
+
+def pointer_get_attributes(process: Process, thread: HostThread, pointer: int) -> dict[str, object]:
+    place, number, page = copy_forms.location(process, pointer)
+    return {"location": {"id": number, "type": place}, "page_size": page, "rsv": [0, 0, 0, 0]}
+
+
 def memcpy(process: Process, thread: HostThread, dst: int, dst_max: int, src: int, count: int, kind: int) -> None:
-    memory.memcpy(process, thread, dst, dst_max, src, count, kind)
+    copy.memcpy(process, thread, dst, dst_max, src, count, kind)
 
 
 def memcpy_async(
     process: Process, thread: HostThread, dst: int, dst_max: int, src: int, count: int, kind: int, handle: int
 ) -> None:
-    memory.memcpy_async(process, thread, dst, dst_max, src, count, kind, stream.of(process, thread, handle))
+    copy.memcpy_async(process, thread, dst, dst_max, src, count, kind, stream.of(process, thread, handle))
+
+
+def memcpy_async_with_condition(
+    process: Process, thread: HostThread, dst: int, dst_max: int, src: int, count: int, kind: int, handle: int
+) -> None:
+    copy.memcpy_async(process, thread, dst, dst_max, src, count, kind, stream.of(process, thread, handle))
+
+
+def memcpy2d(
+    process: Process, thread: HostThread, dst: int, dpitch: int, src: int, spitch: int, width: int, height: int, kind: int
+) -> None:
+    rows = copy_forms.rows(process, dst, dpitch, src, spitch, width, height, kind)
+    if rows is not None:
+        copy.do_now(process, thread, rows)
+
+
+def memcpy2d_async(
+    process: Process,
+    thread: HostThread,
+    dst: int,
+    dpitch: int,
+    src: int,
+    spitch: int,
+    width: int,
+    height: int,
+    kind: int,
+    on: int,
+) -> None:
+    where = stream.of(process, thread, on)
+    rows = copy_forms.rows(process, dst, dpitch, src, spitch, width, height, kind)
+    if rows is not None:
+        copy.queue_copy(process, thread, rows, where)
+
+
+def get_memcpy_desc_size(process: Process, thread: HostThread, kind: int) -> int:
+    return copy_forms.described_size(kind)
+
+
+def set_memcpy_desc(
+    process: Process, thread: HostThread, desc: int, kind: int, src: int, dst: int, count: int, config: int
+) -> int:
+    copy_forms.describe(process, desc, kind, src, dst, count)
+    return desc
+
+
+def memcpy_async_with_desc(process: Process, thread: HostThread, desc: int, kind: int, handle: int) -> None:
+    copy_forms.described(process, thread, desc, kind, stream.of(process, thread, handle))
 
 
 def memset(process: Process, thread: HostThread, pointer: int, limit: int, value: int, count: int) -> None:
@@ -65,3 +199,21 @@ def memset(process: Process, thread: HostThread, pointer: int, limit: int, value
 
 def memset_async(process: Process, thread: HostThread, pointer: int, limit: int, value: int, count: int, handle: int) -> None:
     memory.memset(process, thread, pointer, limit, value, count, stream.of(process, thread, handle))
+
+
+def value_write(process: Process, thread: HostThread, pointer: int, value: int, flag: int, handle: int) -> None:
+    device_op.value_write(process, thread, pointer, value, flag, stream.of(process, thread, handle))
+
+
+def value_wait(process: Process, thread: HostThread, pointer: int, value: int, flag: int, handle: int) -> None:
+    device_op.value_wait(process, thread, pointer, value, flag, stream.of(process, thread, handle))
+
+
+def cmo_async(process: Process, thread: HostThread, pointer: int, size: int, kind: int, handle: int) -> None:
+    device_op.cache_hint(process, thread, pointer, size, kind, stream.of(process, thread, handle))
+
+
+def reduce_async(
+    process: Process, thread: HostThread, dst: int, src: int, count: int, kind: int, dtype: int, handle: int, reserve: int
+) -> None:
+    device_op.reduce(process, thread, dst, src, count, kind, dtype, stream.of(process, thread, handle))

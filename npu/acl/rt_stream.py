@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from npu.errors import NpuError
 from npu.runtime import context, event, stream
 from npu.runtime.event import DeviceEvent
 from npu.runtime.process import Process
@@ -18,12 +19,22 @@ __all__ = [
     "destroy_stream",
     "destroy_stream_force",
     "event_elapsed_time",
+    "event_get_timestamp",
+    "get_event_avail_num",
     "get_event_id",
+    "get_stream_attribute",
+    "get_stream_available_num",
+    "get_stream_overflow_switch",
+    "get_thread_last_task_id",
     "query_event",
     "query_event_status",
     "query_event_wait_status",
     "record_event",
     "reset_event",
+    "set_stream_attribute",
+    "set_stream_failure_mode",
+    "set_stream_overflow_switch",
+    "stream_abort",
     "stream_get_id",
     "stream_query",
     "stream_wait_event",
@@ -36,6 +47,9 @@ __all__ = [
 ]
 
 COMPLETE, NOT_READY = 0, 1
+CONTINUE_ON_FAILURE, STOP_ON_FAILURE = 0, 1
+ATTRIBUTES = {1: "failureMode", 2: "overflowSwitch", 3: "userCustomTag"}  # aclrtStreamAttr
+COUNTER_MHZ = 50  # of the system counter that time stamps count (A2; unverified)
 
 
 def create_stream(process: Process, thread: HostThread) -> int:
@@ -43,7 +57,7 @@ def create_stream(process: Process, thread: HostThread) -> int:
 
 
 def create_stream_with_config(process: Process, thread: HostThread, priority: int, flag: int) -> int:
-    return stream.create(process, context.current(thread))
+    return stream.create(process, context.current(thread), priority, flag)
 
 
 def destroy_stream(process: Process, thread: HostThread, handle: int) -> None:
@@ -51,8 +65,59 @@ def destroy_stream(process: Process, thread: HostThread, handle: int) -> None:
 
 
 def destroy_stream_force(process: Process, thread: HostThread, handle: int) -> None:
+    if handle == 0:
+        raise NpuError("invalid_param", handle=0)
+    stream.of(process, thread, handle).close(process)
+
+
+def stream_abort(process: Process, thread: HostThread, handle: int) -> None:
+    stream.abort(process, thread, stream.of(process, thread, handle))
+
+
+def get_stream_available_num(process: Process, thread: HostThread) -> int:
+    return stream.available(context.current(thread))
+
+
+def set_stream_failure_mode(process: Process, thread: HostThread, handle: int, mode: int) -> None:
+    if mode not in (CONTINUE_ON_FAILURE, STOP_ON_FAILURE) or handle == 0:
+        raise NpuError("invalid_param", mode=mode, handle=handle)
+    stream.of(process, thread, handle).stops = mode == STOP_ON_FAILURE
+
+
+def set_stream_overflow_switch(process: Process, thread: HostThread, handle: int, switch: int) -> None:
+    if switch not in (0, 1):
+        raise NpuError("invalid_param", switch=switch)
+    stream.of(process, thread, handle).overflow = switch
+
+
+def get_stream_overflow_switch(process: Process, thread: HostThread, handle: int) -> int:
+    return stream.of(process, thread, handle).overflow
+
+
+def set_stream_attribute(process: Process, thread: HostThread, handle: int, kind: int, value: dict[str, object]) -> None:
+    name = ATTRIBUTES.get(kind)
+    number = value.get(name) if name is not None else None
+    if not isinstance(number, int):
+        raise NpuError("invalid_param", attribute=kind, value=value)
+    if name == "failureMode":
+        set_stream_failure_mode(process, thread, handle, number)
+    elif name == "overflowSwitch":
+        set_stream_overflow_switch(process, thread, handle, number)
+    else:
+        stream.of(process, thread, handle).tag = number
+
+
+def get_stream_attribute(process: Process, thread: HostThread, handle: int, kind: int) -> dict[str, int]:
     found = stream.of(process, thread, handle)
-    found.close(process)
+    values = {"failureMode": int(found.stops), "overflowSwitch": found.overflow, "userCustomTag": found.tag}
+    if kind not in ATTRIBUTES:
+        raise NpuError("invalid_param", attribute=kind)
+    return {ATTRIBUTES[kind]: values[ATTRIBUTES[kind]]}
+
+
+def get_thread_last_task_id(process: Process, thread: HostThread) -> int:
+    context.current(thread)
+    return thread.last_task
 
 
 def synchronize_stream(process: Process, thread: HostThread, handle: int) -> None:
@@ -130,7 +195,16 @@ def query_event_status(process: Process, thread: HostThread, handle: int) -> int
 
 
 def query_event_wait_status(process: Process, thread: HostThread, handle: int) -> int:
-    return COMPLETE if event.happened(process, thread, event.of(process, thread, handle)) else NOT_READY
+    return COMPLETE if event.wait_over(process, thread, event.of(process, thread, handle)) else NOT_READY
+
+
+def event_get_timestamp(process: Process, thread: HostThread, handle: int) -> int:
+    return event.time_ns(process, thread, event.of(process, thread, handle)) * COUNTER_MHZ // 1000
+
+
+def get_event_avail_num(process: Process, thread: HostThread) -> int:
+    context.current(thread)
+    return event.available(process)
 
 
 def event_elapsed_time(process: Process, thread: HostThread, start: int, end: int) -> float:

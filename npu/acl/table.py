@@ -9,12 +9,14 @@ from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
-from npu.acl.convert import Unfit, signature
+from npu.acl.convert import Converter, Element, NotList, Unfit, fitting, signature
 from npu.cost import call_ns
 from npu.errors import NpuError
 from npu.events import LEVELS
 from npu.runtime import process as processes
 from npu.runtime.messages import message
+from npu.runtime.process import Process
+from npu.runtime.thread import HostThread
 
 ACL_LEVEL = LEVELS.index("acl")
 # letter of the table's returns column -> what stands in place of the value when the call failed
@@ -22,19 +24,21 @@ FAILED: dict[str, Callable[[], object]] = {"i": int, "f": float, "s": str, "d": 
 
 
 class Function(NamedTuple):
-    """A row of the table. returns: ret | none | bare[:letter] | letters of the values before the code."""
+    """A row of the table. returns: ret | none | bare[:letter] | letters of the values before the code. refused: the situation
+    every call answers with where nothing is simulated, "" where there is a body."""
 
     name: str
     c_name: str
     args: str
     returns: str
+    refused: str = ""
 
 
 @cache
 def table() -> tuple[Function, ...]:
     """All functions of the facade, in the order of data/pyacl.csv."""
     text = resources.files("npu").joinpath("data/pyacl.csv").read_text(encoding="utf-8")
-    return tuple(Function(r["name"], r["c_name"], r["args"], r["returns"]) for r in csv.DictReader(text.splitlines()))
+    return tuple(Function(**row) for row in csv.DictReader(text.splitlines()))
 
 
 def _shape(returns: str) -> tuple[Callable[[Any, int], Any], Callable[[], Any]]:
@@ -52,30 +56,61 @@ def _shape(returns: str) -> tuple[Callable[[Any, int], Any], Callable[[], Any]]:
     return (lambda value, code: (*value, code)), (lambda: tuple(m() for m in made))
 
 
+def refusal(function: Function) -> Callable[..., Any]:
+    """The body of a function that is listed and not simulated."""
+    situation, name = function.refused, f"acl.{function.name}"
+
+    def refuse(process: Process, thread: HostThread, *_args: object) -> Any:
+        raise NpuError(situation, call=name)
+
+    return refuse
+
+
+def _mistake(name: str, converters: tuple[Converter, ...], args: tuple[object, ...]) -> Exception:
+    """What the binding raises for arguments of which one does not convert."""
+    for number, (convert, value) in enumerate(zip(converters, args, strict=False)):
+        try:
+            convert(value)
+        except NotList:
+            return TypeError(f"argument {number} is not list")
+        except Unfit:
+            break
+        except Element:
+            return ValueError(f"{name}: argument {number} holds an element of a wrong type")
+    return TypeError(f"{name} args parse failed")
+
+
 def build(function: Function, body: Callable[..., Any]) -> Callable[..., Any]:
     """The callable a script sees. Body gets (process, thread, *arguments) and gives the value or raises NpuError."""
     converters, least = signature(function.args)
     most = len(converters)
     shape, failed = _shape(function.returns)
     c_name = function.c_name
-    error_text = f"acl.{function.name} args parse failed"
+    fits = fitting(function.args)
+    only_code = function.returns == "ret"
+    full_name = f"acl.{function.name}"
     recorded = bool(c_name)
     cost = name = -1
-    heard: object = None  # the sink that `name` is an id of
+    heard: object = None  # the recording that `name` is an id of
+    getframe = sys._getframe
 
     def call(*args: object) -> Any:
         nonlocal cost, name, heard
-        if most:
-            if not least <= len(args) <= most:
-                raise TypeError(error_text)
-            try:
-                args = tuple([c(a) for c, a in zip(converters, args, strict=False)])
-            except Unfit:
-                raise TypeError(error_text) from None
-        else:
-            args = ()
+        if not fits(args):
+            if not most:
+                args = ()
+            elif not least <= len(args) <= most:
+                raise TypeError(f"{full_name} args parse failed")
+            else:
+                try:
+                    args = tuple([c(a) for c, a in zip(converters, args, strict=False)])
+                except (Unfit, Element):
+                    raise _mistake(full_name, converters, args) from None
         process = processes.current()
-        thread = process.thread()
+        try:
+            thread = process.local.thread
+        except AttributeError:
+            thread = process.thread()
         if not recorded:
             return shape(body(process, thread, *args), 0)
         if cost < 0:
@@ -83,10 +118,12 @@ def build(function: Function, body: Callable[..., Any]) -> Callable[..., Any]:
         with process.lock:
             clock, recording = thread.clock, process.recording
             start = clock.enter()
-            thread.clear()
             listening = recording.on
             if listening:
-                thread.site = recording.site(sys._getframe(1))
+                thread.clear()
+                frame = getframe(1)
+                site = recording.sites.get(id(frame.f_code) + frame.f_lasti)
+                thread.site = recording.site(frame) if site is None else site
             clock.now = start + cost
             code = 0
             try:
@@ -95,9 +132,11 @@ def build(function: Function, body: Callable[..., Any]) -> Callable[..., Any]:
                 value, code = failed(), error.code
                 thread.last_error = code
                 process.recent_error = message(c_name, error)
+                if process.log is not None:
+                    process.log(3, "ASCENDCL", process.recent_error)
             if listening:
-                if name < 0 or recording.sink is not heard:
-                    name, heard = recording.text(c_name), recording.sink
+                if recording is not heard:
+                    name, heard = recording.text(c_name), recording
                 recording.api(
                     start,
                     clock.now,
@@ -116,7 +155,7 @@ def build(function: Function, body: Callable[..., Any]) -> Callable[..., Any]:
                     thread.blocking,
                 )
             clock.leave()
-        return shape(value, code)
+        return code if only_code else shape(value, code)
 
     call.__name__ = call.__qualname__ = function.name.rpartition(".")[2]
     call.__doc__ = f"{c_name}({function.args}) -> {function.returns}"

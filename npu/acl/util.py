@@ -11,8 +11,8 @@ from typing import Any
 
 from npu.errors import NpuError
 from npu.runtime import host
-from npu.runtime.memory import on_device
 from npu.runtime.process import Process
+from npu.runtime.side import on_device
 from npu.runtime.thread import HostThread
 
 GROUP = "util"

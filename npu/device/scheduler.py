@@ -1,9 +1,9 @@
 """The discrete-event loop of one device.
 
-Streams are FIFOs. The head of a stream starts when its time has come, its event is there and its cores are free. Tasks that
-share a bandwidth (copies of one direction, kernels on HBM) slow each other: with total demand D > 1 of a resource, a task
-that demands d of it runs at 1 / (1 - d + d * D) of its nominal speed. Order is deterministic: by ready time, then by
-submission. What is submitted later never changes what has happened: `advance(now)` fixes all up to now.
+Streams are FIFOs. The head of a stream starts when its time has come, its event or gate is there and its cores are free.
+Tasks that share a bandwidth (copies of one direction, kernels on HBM) slow each other: with total demand D > 1 of a
+resource, a task that demands d of it runs at 1 / (1 - d + d * D) of its nominal speed. Order is deterministic: by priority,
+ready time, submission. What is submitted later never changes what has happened: `advance(now)` fixes all up to now.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from npu.device.task import AICPU, COPY, KERNEL, MEMSET, RECORD, WAIT, Task
+from npu.device.task import AICPU, KERNEL, RECORD, WAIT, Task
 from npu.errors import NpuError
 from npu.soc import Soc
 
@@ -20,20 +20,27 @@ PROGRAM_GAP = 550
 # A queued task of a stream starts this long after its predecessor (AIV 0.4-1.3 us, AIC 1.0-2.3 us measured; the low end).
 QUEUE_GAP = 900
 
+# What tasks share: copy engines by direction, the links to other devices, memory bandwidth, the units of the media engine.
+RESOURCES = ("h2d", "d2h", "d2d", "link", "hbm", "vpc", "jpegd", "jpege", "pngd")
+
 Emit = Callable[..., None]
 
 
 class Stream:
-    """One FIFO. error: the first failure of a task on it, not yet reported."""
+    """One FIFO. error: the first failure of a task on it, not yet reported, and culprit that task. stops: whether a failure ends
+    the stream (failed): what is queued behind it, then and later, is forgotten."""
 
-    __slots__ = ("error", "free_at", "id", "queue", "running")
+    __slots__ = ("culprit", "error", "failed", "free_at", "id", "priority", "queue", "running", "stops")
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, priority: int = 0) -> None:
         self.id = number
         self.queue: deque[Task] = deque()
         self.running: Task | None = None
         self.free_at = 0  # earliest start of its next task
         self.error: NpuError | None = None
+        self.culprit: Task | None = None
+        self.priority = priority
+        self.stops = self.failed = False
 
     @property
     def idle(self) -> bool:
@@ -50,23 +57,35 @@ class Scheduler:
         self._busy: dict[int, Stream] = {}  # streams with something queued, by id, in order of first submission
         self._running: list[Task] = []
         self._aic, self._aiv, self._aicpu = soc.aic, soc.vector_cores, max(1, soc.aicpu)
-        self._demand: dict[str, float] = {"h2d": 0.0, "d2h": 0.0, "d2d": 0.0, "hbm": 0.0}
+        self._demand: dict[str, float] = dict.fromkeys(RESOURCES, 0.0)
+        self.kernel_limit = 0  # ns a kernel may run, 0 for ever
         self._sequence = 0
         self.busy_ns = {"aic": 0, "aiv": 0, "aicpu": 0, "hbm": 0}  # core-ns (hbm: ns at full bandwidth) so far, for utilisation
         self.tasks_done = 0
 
     # -- streams ---------------------------------------------------------------------------------------------------
 
-    def add_stream(self, number: int) -> Stream:
-        made = self.streams[number] = Stream(number)
+    def add_stream(self, number: int, priority: int = 0) -> Stream:
+        made = self.streams[number] = Stream(number, priority)
         return made
 
     def drop_stream(self, number: int) -> None:
         """Forget a stream and what is still queued on it."""
-        stream = self.streams.pop(number)
-        self._busy.pop(number, None)
+        self.clear(number)
+        del self.streams[number]
+
+    def clear(self, number: int) -> None:
+        """Forget what a stream runs and what is queued on it; whoever waits for that goes on now."""
+        stream = self.streams[number]
         if stream.running is not None:
             self._release(stream.running)
+            stream.running = None
+        self._forget(stream, self.now)
+
+    def _forget(self, stream: Stream, when: int) -> None:
+        self._busy.pop(stream.id, None)
+        for task in stream.queue:
+            task.done_at = when
         stream.queue.clear()
 
     def submit(self, number: int, task: Task, now: int) -> None:
@@ -76,6 +95,11 @@ class Scheduler:
         task.id = self._sequence
         self._sequence += 1
         task.ready = now if now > self.now else self.now
+        if stream.failed:
+            task.done_at = task.ready
+            return
+        if stream.priority:
+            task.priority = stream.priority
         if task.kind == RECORD and task.event is not None:
             task.event.submitted += 1
         stream.queue.append(task)
@@ -94,6 +118,8 @@ class Scheduler:
             if stream.running is None:
                 task = stream.queue[0]
                 when = task.ready if task.ready > stream.free_at else stream.free_at
+                if task.limit and task.start >= 0:
+                    when = task.start + task.limit
                 if when > self.now and (best < 0 or when < best):
                     best = when
         return best
@@ -134,11 +160,13 @@ class Scheduler:
             step = task.program[task.step]
             task.kind, task.duration, task.aic, task.aiv, task.hbm = step.kind, step.duration, step.aic, step.aiv, step.hbm
         kind = task.kind
-        if task.start < 0 and kind == WAIT:
-            task.start = now
-        if kind == WAIT and task.event is not None and task.event.completed < task.target:
-            return
-        if kind == KERNEL:
+        end = now + task.duration
+        if kind == WAIT or task.gate is not None:
+            opened = self._opened(task, now)
+            if opened < 0:
+                return
+            end = max(end, opened)
+        elif kind == KERNEL:
             if task.aic > self._aic or task.aiv > self._aiv:
                 return
             self._aic -= task.aic
@@ -147,16 +175,36 @@ class Scheduler:
             if not self._aicpu:
                 return
             self._aicpu -= 1
-        if kind != WAIT:
+        if task.start < 0 or task.program is not None:
             task.start = now
+        if self.kernel_limit and kind in (KERNEL, AICPU) and end - now > self.kernel_limit:
+            end = now + self.kernel_limit
+            task.failure = NpuError("aicore_timeout" if kind == KERNEL else "aicpu_timeout", limit_us=self.kernel_limit // 1000)
         self.streams[task.stream].running = task
-        task.left, task.rate, task.since = float(task.duration), 1.0, now
-        task.end = now + task.duration
+        task.left, task.rate, task.since, task.end = float(end - now), 1.0, now, end
         self._running.append(task)
-        if kind in (COPY, MEMSET):
+        if task.engine:
             self._load(task.engine, 1.0)
         elif task.hbm:
             self._load("hbm", task.hbm)
+
+    def _opened(self, task: Task, now: int) -> int:
+        """When what a head waits for has come (0: long ago), -1 while it has not. After its limit it counts as come and failed.
+
+        The event of another device can lie ahead of this device's present: then it has come at that later time."""
+        if task.start < 0:
+            task.start = now
+            if task.on_start is not None:
+                task.on_start(now)
+        opened = 0
+        if task.gate is not None:
+            opened = task.gate()
+        elif task.event is not None:
+            opened = task.event.time if task.event.completed >= task.target else -1
+        if opened < 0 and task.limit and now >= task.start + task.limit:
+            task.failure = NpuError("wait_timeout", limit_us=task.limit // 1000)
+            return 0
+        return opened
 
     def _finish(self, when: int) -> None:
         ended = [t for t in self._running if t.end <= when]
@@ -178,7 +226,7 @@ class Scheduler:
         elif task.kind == AICPU:
             self._aicpu += 1
             self.busy_ns["aicpu"] += span
-        if task.kind in (COPY, MEMSET):
+        if task.engine:
             self._load(task.engine, -1.0)
         elif task.hbm:
             self._load("hbm", -task.hbm)
@@ -199,7 +247,7 @@ class Scheduler:
                 task.start,
                 when,
                 task.ready,
-                row.correlation,
+                task.correlation,
                 row.bytes,
                 self.device,
                 task.stream,
@@ -215,10 +263,13 @@ class Scheduler:
                 row.direction,
                 row.host_kind,
             )
-        if program is not None and task.step + 1 < len(program):
-            task.step += 1
-            stream.free_at = when + PROGRAM_GAP
-            return
+        if program is not None:
+            if task.times is not None:
+                task.times.append((task.start, when))
+            if task.step + 1 < len(program) and task.failure is None:
+                task.step += 1
+                stream.free_at = when + PROGRAM_GAP
+                return
         stream.queue.popleft()
         if not stream.queue:
             del self._busy[task.stream]
@@ -227,11 +278,21 @@ class Scheduler:
         if task.kind == RECORD and task.event is not None:
             task.event.completed += 1
             task.event.time = when
-        if task.on_done is not None:
+        failure = task.failure
+        if task.on_done is not None and failure is None:
             try:
                 task.on_done(when)
             except NpuError as error:
-                stream.error = stream.error or error
+                failure = error
+        if failure is not None:
+            self._fail(stream, task, failure, when)
+
+    def _fail(self, stream: Stream, task: Task, failure: NpuError, when: int) -> None:
+        if stream.error is None:
+            stream.error, stream.culprit = failure, task
+        if stream.stops:
+            stream.failed = True
+            self._forget(stream, when)
 
     # -- shared bandwidth ------------------------------------------------------------------------------------------
 
@@ -256,5 +317,5 @@ class Scheduler:
             task.end = self.now + max(0, round(task.left / task.rate))
 
 
-def _order(task: Task) -> tuple[int, int]:
-    return task.ready, task.id
+def _order(task: Task) -> tuple[int, int, int]:
+    return task.priority, task.ready, task.id

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from npu.errors import NpuError
 from npu.events import KINDS
 
 KIND = {name: code for code, name in enumerate(KINDS)}
-KERNEL, AICPU, COPY, MEMSET, RECORD, WAIT = (KIND[k] for k in ("kernel", "aicpu", "copy", "memset", "record", "wait"))
+KERNEL, AICPU, COPY, MEMSET, RECORD, WAIT, DVPP, CALLBACK, NOTIFY_RECORD, NOTIFY_WAIT, OTHER = range(len(KINDS))
 
 
 class Row(NamedTuple):
-    """What a recorder shall know of a task besides its times: ids of texts and ordinals, -1 where there is none."""
+    """What a recorder shall know of a task besides its times: ids of texts and ordinals, -1 where there is none. The same for
+    all tasks of one kind, so that it is made once; what ties a task to its call is in the task."""
 
-    correlation: int = -1
     bytes: int = -1
     name: int = -1
     task_type: int = -1
@@ -25,6 +26,9 @@ class Row(NamedTuple):
     writes: int = -1
     direction: int = -1
     host_kind: int = -1
+
+
+PLAIN = Row()  # of a task nobody records
 
 
 class Step(NamedTuple):
@@ -43,10 +47,11 @@ class Step(NamedTuple):
 class Event:
     """Orders streams and measures device sections. Counts its records, so that a wait knows which one it waits for."""
 
-    __slots__ = ("completed", "ordinal", "submitted", "time")
+    __slots__ = ("completed", "ordinal", "rows", "submitted", "time")
 
     def __init__(self, ordinal: int) -> None:
         self.ordinal = ordinal
+        self.rows: dict[str, Row] = {}  # what is recorded of its tasks, by type
         self.submitted = 0  # records queued so far
         self.completed = 0  # records that have happened
         self.time = -1  # ns of the last one
@@ -60,34 +65,41 @@ class Event:
 class Task:
     """One entry of a stream. Mutable while it lives in the scheduler; one object per task or whole program.
 
-    duration: nominal ns. engine: resource whose bandwidth it shares ("h2d", "d2h", "d2d", "" for none). aic, aiv: cores
-    it holds while it runs. event and target: for waits, the record count to reach; for records, the event.
-    on_done(time) moves its data; an NpuError from it becomes the stream's error.
+    duration: nominal ns. engine: resource whose bandwidth it shares (a key of the scheduler's demand, "" for none). aic, aiv:
+    cores it holds while it runs. event and target: for waits, the record count to reach; for records, the event.
+    gate() holds the task back at the head of its stream until it answers a time (when it opened, ns) instead of -1; limit is
+    how long the head waits for gate or event at most, 0 for ever. on_start(time) is called once, when it has become the head.
+    on_done(time) moves its data; an NpuError from it becomes the stream's error. times: where start and end of each step of a
+    program are noted, None when nobody asks.
+
+    What most tasks leave alone are class attributes: one object per asynchronous call has to be cheap.
     """
 
-    __slots__ = (
-        "aic",
-        "aiv",
-        "done_at",
-        "duration",
-        "end",
-        "engine",
-        "event",
-        "hbm",
-        "id",
-        "kind",
-        "left",
-        "on_done",
-        "program",
-        "rate",
-        "ready",
-        "row",
-        "since",
-        "start",
-        "step",
-        "stream",
-        "target",
-    )
+    correlation: int = -1  # id of the call that launched it
+    engine: str = ""
+    aic: int = 0
+    aiv: int = 0
+    hbm: float = 0.0
+    event: Event | None = None
+    target: int = 0
+    gate: Callable[[], int] | None = None
+    limit: int = 0
+    on_start: Callable[[int], None] | None = None
+    on_done: Callable[[int], None] | None = None
+    program: list[Step] | None = None
+    times: list[tuple[int, int]] | None = None
+    step: int = 0
+    priority: int = 0  # of its stream; lower goes first
+    ready: int = 0  # not before this time
+    stream: int = -1
+    id: int = -1
+    start: int = -1
+    end: int = -1  # expected while it runs
+    left: float = 0.0  # nominal ns still to do, as of `since`
+    rate: float = 1.0
+    since: int = 0
+    done_at: int = -1  # -1 until the whole task is done
+    failure: NpuError | None = None
 
     def __init__(
         self,
@@ -104,15 +116,18 @@ class Task:
         on_done: Callable[[int], None] | None = None,
         program: list[Step] | None = None,
     ) -> None:
-        self.kind, self.duration, self.row = kind, duration, row
-        self.engine, self.aic, self.aiv, self.hbm = engine, aic, aiv, hbm
-        self.event, self.target, self.on_done = event, target, on_done
-        self.program, self.step = program, 0
-        self.ready = 0  # not before this time
-        self.stream = self.id = -1
-        self.start = -1
-        self.end = -1  # expected while it runs
-        self.left = 0.0  # nominal ns still to do, as of `since`
-        self.rate = 1.0
-        self.since = 0
-        self.done_at = -1  # -1 until the whole task is done
+        self.kind = kind
+        self.duration = duration
+        self.row = row
+        if engine:
+            self.engine = engine
+        if aic or aiv:
+            self.aic, self.aiv = aic, aiv
+        if hbm:
+            self.hbm = hbm
+        if event is not None:
+            self.event, self.target = event, target
+        if on_done is not None:
+            self.on_done = on_done
+        if program is not None:
+            self.program = program

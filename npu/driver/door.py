@@ -20,6 +20,7 @@ class ProcessInfo:
     pid: int
     name: str  # at most 15 characters, as the process status file has it
     memory: int  # bytes held on this device
+    container_pid: int | None = None  # its number in its container's own count, None outside containers
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,14 @@ class DeviceInfo:
     mhz: int
     faults: tuple[str, ...]
     processes: tuple[ProcessInfo, ...]
+    # What only some forms of the device tool show. card, chip: its place where it does not follow from the id.
+    card: int | None = None
+    chip: int | None = None
+    ctrl_cpu: int | None = None  # busy share of the control CPU, percent
+    memory_busy: int | None = None  # share of the memory bandwidth, percent
+    ddr_used: int | None = None  # bytes of the second pool of 910A: DDR beside HBM
+    ddr_total: int | None = None
+    current_mhz: int | None = None  # now, where it differs from the rated clock `mhz`
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +73,14 @@ class DriverError(Exception):
 class Queues(Protocol):
     """Streams of an open device. Times are ns of the simulated timeline."""
 
-    def add_stream(self, number: int) -> None:
-        """Make a stream of that number."""
+    def add_stream(self, number: int, priority: int = 0) -> None:
+        """Make a stream of that number; lower priorities go first."""
 
     def drop_stream(self, number: int) -> None:
         """End a stream; what is still queued on it is forgotten."""
+
+    def clear(self, number: int) -> None:
+        """Forget what a stream runs and holds; whoever waits for that goes on now."""
 
     def submit(self, number: int, task: Task, now: int) -> None:
         """Queue a task; it cannot start before now."""
@@ -86,9 +98,16 @@ class Time(Protocol):
     def next_event(self) -> int:
         """Time of the next event, or -1 when nothing can happen without a new submission."""
 
+    def limit_kernels(self, ns: int) -> None:
+        """The longest a kernel may run before it counts as hung, 0 for ever."""
+
 
 class Store(Protocol):
     """Memory of an open device."""
+
+    @property
+    def changes(self) -> int:
+        """How often the set of live blocks has changed: what was looked up before still holds while this stays."""
 
     def alloc(self, size: int, huge: bool) -> int:
         """Device address of new memory; DriverError no_memory when the capacity shared by all processes is exhausted."""
@@ -103,7 +122,29 @@ class Store(Protocol):
         """The process address where the bytes of a device address really are."""
 
 
-class Handle(Queues, Time, Store, Protocol):
+class Elsewhere(Protocol):
+    """Memory of an open device whose bytes lie elsewhere: mapped physical memory, what processes share."""
+
+    def hold(self, size: int) -> None:
+        """Take memory of the device without an address, in huge pages; DriverError no_memory."""
+
+    def let_go(self, size: int) -> None:
+        """Give held memory back."""
+
+    def window(self, size: int, align: int) -> int:
+        """Device addresses that are no memory yet."""
+
+    def attach(self, address: int, size: int, host: int) -> Block:
+        """Make such addresses memory, with its bytes at a process address."""
+
+    def detach(self, address: int) -> bool:
+        """Take that back; False when nothing is attached there."""
+
+    def move(self, address: int, host: int) -> None:
+        """The bytes of the block at an address lie at that process address from now on."""
+
+
+class Handle(Queues, Time, Store, Elsewhere, Protocol):
     """One process's open device; `extra` is the runtime's own notebook for it."""
 
     device: int

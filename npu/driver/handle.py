@@ -27,16 +27,20 @@ class DeviceHandle:
         self.scheduler = Scheduler(machine.chip, device, emit)
         self.memory = Memory(device, machine.chip.memory)
         self.extra: dict[object, object] = {}
+        self._held = 0  # huge pages held without an address
         self._table, self._slot = table, slot
         self._published = clock_gettime_ns(CLOCK_MONOTONIC)
         self._busy_then = dict(self.scheduler.busy_ns)
         self._now_then = 0
 
-    def add_stream(self, number: int) -> None:
-        self.scheduler.add_stream(number)
+    def add_stream(self, number: int, priority: int = 0) -> None:
+        self.scheduler.add_stream(number, priority)
 
     def drop_stream(self, number: int) -> None:
         self.scheduler.drop_stream(number)
+
+    def clear(self, number: int) -> None:
+        self.scheduler.clear(number)
 
     def submit(self, number: int, task: Task, now: int) -> None:
         self.scheduler.submit(number, task, now)
@@ -52,12 +56,40 @@ class DeviceHandle:
     def next_event(self) -> int:
         return self.scheduler.next_event()
 
+    def limit_kernels(self, ns: int) -> None:
+        self.scheduler.kernel_limit = ns
+
+    def _reserve(self, held: int, huge_pages: int) -> None:
+        room = self.memory.capacity - self.machine.reserved
+        if not self._table.reserve(self._slot, self.device, held, huge_pages, room):
+            raise DriverError("no_memory", capacity=self.memory.capacity, wanted=held)
+
+    def hold(self, size: int) -> None:
+        pages = -(-size // HUGE_PAGE)
+        self._reserve(pages * HUGE_PAGE, pages)
+        self._held += pages
+
+    def let_go(self, size: int) -> None:
+        pages = -(-size // HUGE_PAGE)
+        self._table.release(self._slot, self.device, pages * HUGE_PAGE, pages)
+        self._held -= pages
+
+    def window(self, size: int, align: int) -> int:
+        return self.memory.window(size, align)
+
+    def attach(self, address: int, size: int, host: int) -> Block:
+        return self.memory.attach(address, size, host)
+
+    def detach(self, address: int) -> bool:
+        return self.memory.detach(address)
+
+    def move(self, address: int, host: int) -> None:
+        self.memory.move(address, host)
+
     def alloc(self, size: int, huge: bool) -> int:
         page = HUGE_PAGE if huge else PAGE
         held = -(-size // page) * page
-        room = self.memory.capacity - self.machine.reserved
-        if not self._table.reserve(self._slot, self.device, held, held // HUGE_PAGE if huge else 0, room):
-            raise DriverError("no_memory", capacity=self.memory.capacity, wanted=held)
+        self._reserve(held, held // HUGE_PAGE if huge else 0)
         block = self.memory.alloc(size, page)
         if block is None:
             self._table.release(self._slot, self.device, held, held // HUGE_PAGE if huge else 0)
@@ -78,8 +110,12 @@ class DeviceHandle:
     def place(self, address: int) -> int:
         return self.memory.host(address)
 
+    @property
+    def changes(self) -> int:
+        return self.memory.changes
+
     def used(self) -> int:
-        return self.memory.used
+        return self.memory.used + self._held * HUGE_PAGE
 
     def memory_info(self, attribute: int) -> tuple[int, int]:
         """(free, total) bytes of a memory kind (aclrtMemAttr): what the table's other clients hold is not free. Chips without
@@ -96,6 +132,7 @@ class DeviceHandle:
     def close(self) -> None:
         for block in self.memory.live():
             self.free(block.address)
+        self.let_go(self._held * HUGE_PAGE)
         self._table.publish(self._slot, self.device, 0, 0, 0, 0)
 
     def _publish(self) -> None:
@@ -120,7 +157,10 @@ _tables: dict[int, tuple[Table, Slot]] = {}  # by process id: a forked child att
 def open_device(machine: Machine, device: int, emit: Callable[..., None] | None) -> DeviceHandle:
     """Open a device of the machine for this process. DriverError no_driver, invalid_device, not_alive."""
     if machine.driver_version is None:
-        raise DriverError("no_driver", device=device)
+        raise DriverError("no_driver", device=device, reason="no driver is installed")
+    if not machine.driver_fits:
+        reason = f"driver {machine.driver_version} does not match CANN {machine.cann_version}"
+        raise DriverError("no_driver", device=device, reason=reason)
     if not 0 <= device < machine.device_count:
         raise DriverError("invalid_device", device=device, count=machine.device_count)
     pid = os.getpid()

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from npu import soc
+from npu.driver.host_file import Facts, facts_of
+from npu.driver.host_file import host_folder as host_folder
 from npu.driver.state import DEVICES
 from npu.soc import Soc
 from npu.units import MIB
@@ -29,6 +31,9 @@ OWN_STEPS = 4  # devices of one server differ by up to three MiB
 class Machine:
     """The simulated machine. driver_version None: no driver is installed, and so there are no devices.
 
+    NPU_HOST: a simulated host (npu.driver.host_file) that gives chip, devices and versions; the variables below go before it.
+    cann_version: of the runtime that is loaded; toolkit_version: of the converter, None where there is the runtime only;
+    driver_fits: False when the version files say that this driver and this CANN do not go together.
     NPU_SOC: chip, default Ascend910B3. NPU_DEVICES: how many, 0..16; default 8, for A3 16 (a die is a device), for the
     310 families 1. NPU_DRIVER: driver version, "none" for none; firmware and tool belong to it.
     """
@@ -39,12 +44,15 @@ class Machine:
     firmware_version: str
     tool_version: str
     cann_version: str = CANN
+    toolkit_version: str | None = CANN
+    driver_fits: bool = True
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> Machine:
         """From an environment, default this process's. ValueError names a knob and its value when it cannot be used."""
         env = os.environ if environ is None else environ
-        name = env.get("NPU_SOC", "") or soc.DEFAULT
+        host = facts_of(env) or Facts(soc.DEFAULT, None, DRIVER, FIRMWARE, CANN, CANN, True)
+        name = env.get("NPU_SOC", "") or host.soc
         try:
             chip = soc.find(name)
         except KeyError:
@@ -52,10 +60,14 @@ class Machine:
         written = env.get("NPU_DEVICES", "")
         if written and not (written.isascii() and written.isdigit() and int(written) <= DEVICES):
             raise ValueError(f"NPU_DEVICES={written}: give a number from 0 to {DEVICES}")
-        driver = env.get("NPU_DRIVER", "") or DRIVER
+        driver = env.get("NPU_DRIVER", "") or host.driver or NO_DRIVER
         if driver == NO_DRIVER:
-            return cls(chip, 0, None, "", DRIVER)
-        return cls(chip, int(written) if written else _usual_count(chip), driver, FIRMWARE, driver)
+            return cls(chip, 0, None, "", DRIVER, host.cann, host.toolkit)
+        own = driver == host.driver
+        count = int(written) if written else host.devices if host.devices is not None else _usual_count(chip)
+        return cls(
+            chip, count, driver, host.firmware if own else FIRMWARE, driver, host.cann, host.toolkit, host.driver_fits or not own
+        )
 
     @property
     def soc(self) -> str:

@@ -7,6 +7,7 @@ import ctypes
 from npu.device.memory import BASE, PAGE, Block
 from npu.device.scheduler import Stream
 from npu.device.task import Task
+from npu.driver.door import DriverError
 
 
 class NullHandle:
@@ -18,11 +19,14 @@ class NullHandle:
         self._streams: dict[int, Stream] = {}
         self._blocks: dict[int, tuple[Block, ctypes.Array[ctypes.c_char]]] = {}
 
-    def add_stream(self, number: int) -> None:
-        self._streams[number] = Stream(number)
+    def add_stream(self, number: int, priority: int = 0) -> None:
+        self._streams[number] = Stream(number, priority)
 
     def drop_stream(self, number: int) -> None:
         del self._streams[number]
+
+    def clear(self, number: int) -> None:
+        pass
 
     def submit(self, number: int, task: Task, now: int) -> None:
         task.start = task.done_at = now
@@ -37,6 +41,27 @@ class NullHandle:
 
     def next_event(self) -> int:
         return -1
+
+    def limit_kernels(self, ns: int) -> None:
+        pass
+
+    def hold(self, size: int) -> None:
+        pass
+
+    def let_go(self, size: int) -> None:
+        pass
+
+    def window(self, size: int, align: int) -> int:
+        return self.alloc(size, True)
+
+    def attach(self, address: int, size: int, host: int) -> Block:
+        return self._blocks[address][0]
+
+    def detach(self, address: int) -> bool:
+        return address in self._blocks
+
+    def move(self, address: int, host: int) -> None:
+        raise DriverError("not_supported", reason="the smallest device cannot share memory")
 
     def alloc(self, size: int, huge: bool) -> int:
         address = BASE + len(self._blocks) * (1 << 32)
@@ -60,6 +85,10 @@ class NullHandle:
 
     def memory_info(self, attribute: int) -> tuple[int, int]:
         return 0, 0
+
+    @property
+    def changes(self) -> int:
+        return len(self._blocks)
 
     def used(self) -> int:
         return sum(block.size for block, _ in self._blocks.values())

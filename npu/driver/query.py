@@ -15,6 +15,8 @@ from npu.soc import Soc
 from npu.units import MIB
 
 HUGE_PAGE = 2 * MIB
+DDR = 15137 * MIB  # the pool 910A has beside its HBM and runs its own system in, as public outputs show it
+OWN_DDR = 1702 * MIB
 
 
 def snapshot(environ: Mapping[str, str] | None = None) -> Snapshot:
@@ -51,10 +53,12 @@ def _device(machine: Machine, chip: Soc, device: int, facts: Facts, users: list[
         power_w=watts(chip, device, active), temp_c=celsius(chip, device, active),
         aicore=_percent(aic), aivector=_percent(aiv), aicpu=_percent(aicpu),
         memory_used=own_memory(chip, device) + sum(use.held for use in uses), memory_total=chip.memory,
-        # A chip with DDR sets pages aside as they are asked for: public outputs show used = total (8728 / 8728).
-        huge_used=huge, huge_total=chip.memory // HUGE_PAGE if chip.hbm else huge,
+        # A chip with DDR (910A has it too) sets pages aside as they are asked for: public outputs show used = total (8728 / 8728).
+        huge_used=huge, huge_total=chip.memory // HUGE_PAGE if chip.hbm and chip.family != "910" else huge,
         mhz=chip.cube_mhz, faults=facts.faults,
         processes=tuple(ProcessInfo(client.pid, client.name, use.held) for client, use in users),
+        memory_busy=_percent(hbm),
+        ddr_used=OWN_DDR if chip.family == "910" else None, ddr_total=DDR if chip.family == "910" else None,
     )
 
 

@@ -26,7 +26,7 @@ class Files:
 
     def real(self, path: str) -> str:
         """The host path a path leads to, links followed; the rest stays as it is where a part does not exist or links circle."""
-        left = [p for p in path.split("/") if p not in ("", ".")][::-1]
+        left = [p for p in path.replace("\0", "?").split("/") if p not in ("", ".")][::-1]  # no name holds NUL
         at: list[str] = []
         followed = 0
         while left:

@@ -130,7 +130,7 @@ def branch_listed(wanted: Branch, listed: tuple[Range, ...]) -> bool:
 
 
 def version_listed(version: str, listed: tuple[Range, ...]) -> bool:
-    """Whether a version lies in one of the ranges, ends included. An upper end closing with a dot means "anything that begins so"."""
+    """Whether a version lies in one of the ranges, ends included. An upper end closing with a dot means "all that begin so"."""
     return any(cut_order(version, low) >= 0 and cut_order(version, high) <= 0 for low, high in listed)
 
 

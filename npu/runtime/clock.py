@@ -39,7 +39,8 @@ class HostClock:
                 real_sleep(ahead / 1e9)
             else:
                 self.lag = max(self.lag, -ahead)
-        self._real = real_ns()
+        if self._user:
+            self._real = real_ns()
 
     def peek(self) -> int:
         """The time now as the script's own clock functions show it, without a call being made."""

@@ -16,14 +16,24 @@ class Context:
         self.device, self.primary, self.alive = device, primary, True
         self.dev = handle
         self.streams: dict[int, Stream] = {}
+        self.options: dict[int, int] = {}  # system parameter options, by number
+        on(handle).append(self)
         self.handle = process.register(self)
         self.default = Stream(process, self, default=True)
 
 
-def contexts(process: Process, device: int | None = None) -> list[Context]:
-    """Live contexts, of one device or of all."""
-    found = [o for o in process.objects.values() if isinstance(o, Context) and o.alive]
-    return [c for c in found if device is None or c.device == device]
+def on(handle: Handle) -> list[Context]:
+    """The live contexts of an open device, the oldest first."""
+    found = handle.extra.get("contexts")
+    if not isinstance(found, list):
+        found = handle.extra["contexts"] = []
+    return found
+
+
+def contexts(process: Process, device: int) -> list[Context]:
+    """Live contexts of a device by logical id."""
+    handle = process.devices.get(process.physical(device))
+    return [] if handle is None else list(on(handle))
 
 
 def primary(process: Process, device: int) -> Context | None:
@@ -41,7 +51,7 @@ def set_device(process: Process, thread: HostThread, device: int) -> bool:
 
 def reset_device(process: Process, thread: HostThread, device: int) -> None:
     """Close a device for this process: its contexts, streams and memory go."""
-    process.physical(device)
+    physical = process.physical(device)
     mine = contexts(process, device)
     if not mine:
         raise NpuError("invalid_device", device=device, reason="the device was not opened by this process")
@@ -51,8 +61,11 @@ def reset_device(process: Process, thread: HostThread, device: int) -> None:
     for other in process.threads:
         if other.context is not None and not other.context.alive:
             other.context = None
-    physical = process.physical(device)
-    process.devices.pop(physical).close()
+    handle = process.devices.pop(physical)
+    for key, thing in list(process.objects.items()):
+        if getattr(thing, "dev", None) is handle:  # physical memory, reservations, notifies: they go with their device
+            del process.objects[key]
+    handle.close()
 
 
 def create(process: Process, thread: HostThread, device: int) -> int:
@@ -70,6 +83,7 @@ def destroy(process: Process, context: Context) -> None:
         stream.close(process)
     context.default.close(process)
     context.alive = False
+    on(context.dev).remove(context)
     process.objects.pop(context.handle, None)
 
 

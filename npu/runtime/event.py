@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npu.device.task import RECORD, WAIT, Event
+from npu.device.task import RECORD, WAIT, Event, Task
 from npu.errors import NpuError
 from npu.runtime.process import Process
 from npu.runtime.stream import Stream, queue
@@ -11,6 +11,9 @@ from npu.runtime.wait import wait
 
 RECORD_NS = 1_000  # device time of a record task (unverified; 1-2 us suggested)
 TIME_LINE = 0x8  # flag without which an event made with flags has no time
+KNOWN_FLAGS = 0x7B  # SYNC, CAPTURE_STREAM_PROGRESS, TIME_LINE, DEVICE_USE_ONLY, EXTERNAL, IPC
+MOST = 65_535  # events of a process at a time (unverified)
+WAIT_LIMIT = "op_wait_timeout"  # process setting: ns a wait for an event may last, 0 for ever
 
 
 class DeviceEvent:
@@ -20,10 +23,21 @@ class DeviceEvent:
     def __init__(self, process: Process, timed: bool = True, captures: bool = False) -> None:
         self.event = Event(process.ordinal("event"))
         self.timed, self.captures = timed, captures
+        self.awaited: Task | None = None  # the wait queued last
         self.handle = process.register(self)
 
 
+def available(process: Process) -> int:
+    """How many events can still be made."""
+    return MOST - sum(isinstance(o, DeviceEvent) for o in process.objects.values())
+
+
 def create(process: Process, flag: int | None = None, captures: bool = False) -> int:
+    """A new event; its handle. NpuError invalid_param for an unknown flag, no_event_resource."""
+    if flag is not None and flag & ~KNOWN_FLAGS:
+        raise NpuError("invalid_param", flag=flag)
+    if len(process.objects) >= MOST and available(process) <= 0:
+        raise NpuError("no_event_resource", most=MOST)
     return DeviceEvent(process, flag is None or bool(flag & TIME_LINE), captures).handle
 
 
@@ -46,7 +60,8 @@ def stream_wait(process: Process, thread: HostThread, stream: Stream, event: Dev
     """Later tasks of the stream wait for the record; the host does not."""
     submitted = event.event.submitted
     target = submitted if event.captures else max(1, submitted)
-    queue(process, thread, stream, WAIT, 0, "EVENT_WAIT", event=event.event, target=target)
+    limit = process.settings.get(WAIT_LIMIT, 0)
+    event.awaited = queue(process, thread, stream, WAIT, 0, "EVENT_WAIT", event=event.event, target=target, limit=limit)
 
 
 def synchronize(process: Process, thread: HostThread, event: DeviceEvent, timeout_ms: int = -1) -> None:
@@ -69,12 +84,23 @@ def happened(process: Process, thread: HostThread, event: DeviceEvent) -> bool:
     return 0 < event.event.submitted == event.event.completed
 
 
+def wait_over(process: Process, thread: HostThread, event: DeviceEvent) -> bool:
+    """Whether the wait queued last has ended at the thread's present; True when there was none."""
+    process.advance(thread.clock.now)
+    return event.awaited is None or event.awaited.done_at >= 0
+
+
+def time_ns(process: Process, thread: HostThread, event: DeviceEvent) -> int:
+    """Time of the last record, ns of the timeline. NpuError event_not_recorded."""
+    process.advance(thread.clock.now)
+    if not event.timed or event.event.time < 0:
+        raise NpuError("event_not_recorded", event=event.event.ordinal)
+    return event.event.time
+
+
 def elapsed_ms(process: Process, thread: HostThread, start: DeviceEvent, end: DeviceEvent) -> float:
     """Device time between two recorded events, ms. NpuError event_not_recorded, event_reversed."""
-    process.advance(thread.clock.now)
-    for one in (start, end):
-        if not one.timed or one.event.time < 0:
-            raise NpuError("event_not_recorded", event=one.event.ordinal)
-    if end.event.time < start.event.time:
+    begun, ended = time_ns(process, thread, start), time_ns(process, thread, end)
+    if ended < begun:
         raise NpuError("event_reversed", start=start.event.ordinal, end=end.event.ordinal)
-    return (end.event.time - start.event.time) / 1e6
+    return (ended - begun) / 1e6

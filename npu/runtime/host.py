@@ -1,4 +1,4 @@
-"""Host memory: bytes moved without ever crashing the interpreter, and the pinned memory the runtime owns.
+"""Host memory: bytes moved without ever crashing the interpreter.
 
 Pageable addresses come from scripts and can be wrong, so they are read and written with process_vm_readv/writev on the
 own process, which answer EFAULT where a plain copy would end it.
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import mmap
 import os
-from bisect import bisect_right, insort
 
 from npu.errors import NpuError
+from npu.runtime.pinned import Pinned
 from npu.runtime.process import Process
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -51,50 +50,9 @@ def write(host: int, local: int, count: int) -> None:
         raise NpuError("bad_host_pointer", pointer=host, bytes=count)
 
 
-class Pinned:
-    """Page-locked host memory by address: what malloc_host gave and what host_register named."""
-
-    def __init__(self) -> None:
-        self._blocks: dict[int, tuple[int, mmap.mmap | None]] = {}
-        self._starts: list[int] = []
-
-    def alloc(self, size: int) -> int:
-        """New memory of the runtime's own; readable and writable by ctypes and numpy."""
-        memory = mmap.mmap(-1, max(1, size))
-        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-        self._add(address, size, memory)
-        return address
-
-    def register(self, address: int, size: int) -> None:
-        self._add(address, size, None)
-
-    def _add(self, address: int, size: int, memory: mmap.mmap | None) -> None:
-        self._blocks[address] = (size, memory)
-        insort(self._starts, address)
-
-    def drop(self, address: int) -> int:
-        """Forget a block; its size. Arrays that view it keep the memory alive. NpuError invalid_param for no block's start."""
-        if address not in self._blocks:
-            raise NpuError("invalid_param", pointer=address, reason="no pinned host memory starts there")
-        self._starts.remove(address)
-        return self._blocks.pop(address)[0]
-
-    def find(self, address: int) -> tuple[int, int, mmap.mmap | None] | None:
-        """(start, size, memory) of the block an address lies in."""
-        at = bisect_right(self._starts, address) - 1
-        if at < 0:
-            return None
-        start = self._starts[at]
-        size, memory = self._blocks[start]
-        return (start, size, memory) if address < start + max(1, size) else None
-
-
 def pinned(process: Process) -> Pinned:
     """The process's pinned memory."""
-    found = process.objects.get(-1)
-    if not isinstance(found, Pinned):
-        found = process.objects[-1] = Pinned()
-    return found
+    return process.pinned
 
 
 class Staged:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from time import CLOCK_REALTIME, clock_gettime_ns  # not time_ns: the script sees the simulated timeline through that
 from typing import Any, TypeVar
 
+from npu.device.task import Task
 from npu.driver.door import DriverError, Handle
 from npu.driver.machine import Machine
 from npu.errors import NpuError
 from npu.events import load_sink
 from npu.runtime.clock import HostClock
 from npu.runtime.knobs import Knobs
+from npu.runtime.pinned import Pinned
 from npu.runtime.recording import Recording
 from npu.runtime.thread import HostThread
 
 T = TypeVar("T")
+Log = Callable[[int, str, str], None]  # level (0 debug .. 3 error), module, text
+FOREVER = 1 << 62  # ns: later than anything
 
 _HANDLE_START = 0x5000_0000  # handles are plain ints; they start high so that a mixed-up id is noticed
 _HANDLE_STEP = 0x40
@@ -32,18 +38,26 @@ class Process:
         self.machine = Machine.of()
         self.recording = Recording(load_sink())
         self.lock = threading.RLock()
-        self.changed = threading.Condition(self.lock)  # notified when a task is queued
+        self.changed = threading.Condition(self.lock)  # notified when a task is queued, if anybody really waits
+        self.waiters = 0  # threads that really wait
+        self.outside: list[Task] = []  # queued waits for another process, which nothing on this timeline will end
         self.init_count = 0
         self.finalized = False
+        self.config = ""  # of the first init, as JSON
         self.devices: dict[int, Handle] = {}  # open devices by machine id
         self.threads: list[HostThread] = []
         self.recent_error = ""
+        self.pinned = Pinned()
+        self.log: Log | None = None  # takes what is worth a log line; None: nobody writes one
+        self.settings: dict[str, int] = {}  # process-wide switches, by name
+        self.rates: dict[tuple[str, bool], tuple[int, float]] = {}  # what copies cost here, by direction and pageable host memory
         self.temporary: list[str] = []  # files to remove when the process ends
         self.objects: dict[int, object] = {}
         self._next_handle = _HANDLE_START
         self._ordinals: dict[str, int] = {}
-        self._local = threading.local()
+        self.local = threading.local()
         self._native: list[int] = []  # thread ids of the system, by ordinal
+        atexit.register(self._remove_temporary)
         self.recording.sink.meta(
             pid=self.pid,
             soc=self.machine.chip.name,
@@ -54,11 +68,23 @@ class Process:
             simulated=True,
         )
 
+    def _remove_temporary(self) -> None:
+        """At the end of the process, and not at that of a child that was forked from it."""
+        if self.pid == os.getpid():
+            for path in self.temporary:
+                with suppress(OSError):
+                    os.unlink(path)
+
+    def awaits_others(self) -> bool:
+        """Whether a queued task waits for another process."""
+        self.outside = [t for t in self.outside if t.done_at < 0]
+        return bool(self.outside)
+
     # -- threads ---------------------------------------------------------------------------------------------------
 
     def thread(self) -> HostThread:
         """The calling thread; registered at its first call with the latest time any thread has reached."""
-        found: HostThread | None = getattr(self._local, "thread", None)
+        found: HostThread | None = getattr(self.local, "thread", None)
         if found is None:
             with self.lock:
                 start = (
@@ -70,20 +96,45 @@ class Process:
                 self.threads.append(found)
                 self._native.append(threading.get_native_id())
                 self.recording.sink.meta(threads=self._native)
-                self._local.thread = found
+                self.local.thread = found
         return found
 
-    def alone(self, thread: HostThread) -> bool:
-        """Whether every other registered thread is itself in a runtime wait (or has ended)."""
-        alone = True
+    def registered(self) -> HostThread | None:
+        """The calling thread if it has made a call already."""
+        found: HostThread | None = getattr(self.local, "thread", None)
+        return found
+
+    def slowest(self, thread: HostThread) -> int:
+        """The earliest present of the other threads that may still submit something; FOREVER when all of them wait for what has
+        not come. A waiting thread whose time has come counts as running on from then."""
+        found = FOREVER
         for other in list(self.threads):
             if other is thread:
                 continue
             if not other.owner.is_alive():
                 self.threads.remove(other)
-            elif not other.waiting:
-                alone = False
-        return alone
+                continue
+            if not other.waiting:
+                found = min(found, other.clock.peek())
+            elif other.until is not None:
+                when = other.until()
+                if when >= 0:
+                    found = min(found, max(when, other.clock.now))
+        return found
+
+    @contextmanager
+    def unlocked(self, thread: HostThread) -> Iterator[None]:
+        """Let code of the script run inside a call: lock and clock are the script's meanwhile, and what the call has noted for
+        its record survives the calls made there."""
+        noted = thread.notes()
+        thread.clock.leave()
+        self.lock.release()
+        try:
+            yield
+        finally:
+            self.lock.acquire()
+            thread.clock.enter()
+            thread.note(noted)
 
     # -- handles and ordinals --------------------------------------------------------------------------------------
 
@@ -130,7 +181,7 @@ class Process:
     def physical(self, logical: int) -> int:
         """The machine id of a logical device id; NpuError no_driver or invalid_device."""
         if self.machine.driver_version is None:
-            raise NpuError("no_driver", device=logical)
+            raise NpuError("no_driver", device=logical, reason="no driver is installed")
         ids = self.visible()
         if not 0 <= logical < len(ids):
             raise NpuError("invalid_device", device=logical, count=len(ids))
@@ -147,6 +198,7 @@ class Process:
             handle = open_device(self.machine, physical, self.recording.task)
         except DriverError as error:
             raise NpuError(error.situation, **error.facts) from error
+        handle.limit_kernels(self.settings.get("op_execute_timeout", 0) * 1000)
         self.devices[physical] = handle
         self.recording.sink.meta(devices=sorted(self.devices))
         return handle, True
@@ -164,7 +216,16 @@ class Process:
         return min(times, default=-1)
 
     def advance(self, now: int) -> None:
-        for handle in self.devices.values():
+        """Simulate all devices up to now, in the order of what happens: an event of one may be awaited on another."""
+        handles = list(self.devices.values())
+        if len(handles) > 1:
+            while True:
+                times = [(t, n) for n, t in enumerate(h.next_event() for h in handles) if t >= 0]
+                when, number = min(times, default=(-1, 0))
+                if not 0 <= when <= now:
+                    break
+                handles[number].advance(when)
+        for handle in handles:
             handle.advance(now)
 
 
@@ -174,14 +235,22 @@ _process: Process | None = None
 def current() -> Process:
     """The process state, made at the first use; a forked child starts anew ("not initialised")."""
     global _process
-    if _process is None or _process.pid != os.getpid():
+    if _process is None:
         _process = Process()
     return _process
 
 
 def started() -> Process | None:
     """The process state if there is one already."""
-    return _process if _process is not None and _process.pid == os.getpid() else None
+    return _process
+
+
+def _forget() -> None:
+    global _process
+    _process = None
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def locked(process: Process, action: Callable[[], Any]) -> Any:

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from types import FrameType
 
 from npu.cost import Cost
+from npu.device.task import Row
 from npu.events import TABLES, NullSink, Sink
 from npu.om import Kernel
 
 Writer = Callable[..., None]
+MOST_ROWS = 4096  # remembered task rows
 _UNITS = tuple(
     c.name for c in TABLES["kernel"] if c.code == "d" and c.name not in ("duration", "read_bytes", "write_bytes", "flops")
 )
@@ -24,11 +26,13 @@ class Recording:
         self.api: Writer = self.sink.writer("api")
         self.task: Writer | None = self.sink.writer("task") if self.on else None
         self.memory: Writer = self.sink.writer("memory")
+        self.marker: Writer = self.sink.writer("marker")
         self._kernel: Writer = self.sink.writer("kernel")
         self._kernels: dict[tuple[object, ...], int] = {}
         self._texts: dict[str, int] = {}
-        self._sites: dict[int, int] = {}
-        self._codes: list[object] = []  # keeps the code objects alive whose ids are keys of _sites
+        self._rows: dict[tuple[object, ...], Row] = {}
+        self.sites: dict[int, int] = {}
+        self._codes: list[object] = []  # keeps the code objects alive whose addresses are in the keys of sites
         self._correlation = 0
 
     def text(self, text: str) -> int:
@@ -41,16 +45,40 @@ class Recording:
         return found
 
     def site(self, frame: FrameType | None) -> int:
-        """The id of the call site "file:line" of a frame. Looked up by code identity and instruction: hashing a code object or
-        asking for the line number would cost more than all the rest of recording a call."""
+        """The id of the call site "file:line" of a frame, looked up in `sites` by code and instruction: hashing a code object or
+        asking for the line number would cost more than all the rest of recording a call. The instruction's offset lies within
+        the memory of its code object, so that the sum of address and offset is one site's alone."""
         if frame is None or not self.on:
             return -1
         code = frame.f_code
-        key = id(code) << 24 | frame.f_lasti
-        found = self._sites.get(key)
+        key = id(code) + frame.f_lasti
+        found = self.sites.get(key)
         if found is None:
             self._codes.append(code)
-            found = self._sites[key] = self.text(f"{code.co_filename}:{frame.f_lineno}")
+            found = self.sites[key] = self.text(f"{code.co_filename}:{frame.f_lineno}")
+        return found
+
+    def row(
+        self,
+        task_type: str,
+        event: int = -1,
+        reads: str = "",
+        writes: str = "",
+        count: int = -1,
+        direction: int = -1,
+        host_kind: int = -1,
+    ) -> Row:
+        """What is recorded of a task that is no kernel of a model."""
+        text = self.text
+        return Row(count, -1, text(task_type), -1, -1, event, text(reads), text(writes), direction, host_kind)
+
+    def known_row(self, key: tuple[object, ...], make: Callable[[], Row]) -> Row:
+        """A row that is needed again and again: made once for a key."""
+        found = self._rows.get(key)
+        if found is None:
+            if len(self._rows) >= MOST_ROWS:
+                self._rows.clear()
+            found = self._rows[key] = make()
         return found
 
     def correlation(self) -> int:
@@ -93,4 +121,3 @@ class Recording:
             )
             found = self._kernels[key] = len(self._kernels)
         return found
-

@@ -1,8 +1,9 @@
 """Blocking: a call waits for the device. Only its own thread's clock moves.
 
 While every other registered thread of the process is itself in a runtime wait, simulated time jumps. Otherwise the thread
-really waits, at most as long as the simulated wait, so that the others can submit what may come before. When nothing can
-happen any more and all threads wait, that is a deadlock and is told at once.
+goes as far as the slowest of the others has come, and then really waits, at most as long as the simulated wait, so that the
+others can submit what may come before. When nothing can happen any more and all threads wait, that is a deadlock and is told
+at once.
 """
 
 from __future__ import annotations
@@ -11,46 +12,69 @@ from collections.abc import Callable
 
 from npu.errors import NpuError
 from npu.runtime.clock import real_ns
-from npu.runtime.process import Process
+from npu.runtime.process import FOREVER, Process
 from npu.runtime.thread import HostThread
 
 LONGEST_SLICE = 0.02  # s; how long a waiting thread sleeps before it looks at the others again
-FOREVER = 1 << 62
+LONGEST_POLL = 1_000_000_000  # ns of real time after which an endless poll comes back while nothing happens
 
 
 def wait(
-    process: Process, thread: HostThread, done: Callable[[], int], timeout: int = -1, what: str = "stream"
+    process: Process,
+    thread: HostThread,
+    done: Callable[[], int],
+    timeout: int = -1,
+    what: str = "stream",
+    polling: bool = False,
 ) -> None:
     """Move the thread's clock to the time done() gives (ns, -1 while it has none).
 
-    timeout in ns, -1 endless; what: stream or event. NpuError {what}_timeout or {what}_deadlock; the clock then stands at the
-    end of the time-out, or where it was for a deadlock without one.
+    timeout in ns, -1 endless; what: stream, event or report. NpuError {what}_timeout or {what}_deadlock; the clock then stands
+    at the end of the time-out, or where it was for a deadlock without one. polling: the caller asks again and again, so its
+    clock never runs ahead of the threads that work nor while the device is idle: after the real time of its time-out it comes
+    back with the time it has.
     """
     clock = thread.clock
-    limit = FOREVER if timeout < 0 else clock.now + timeout
-    thread.waiting = True
-    begun = real_ns()
     entry = clock.now
     process.advance(entry)
+    when = done()
+    if 0 <= when <= entry:
+        return
+    limit = FOREVER if timeout < 0 else entry + timeout
+    thread.waiting, thread.until = True, done
+    begun = real_ns()
     try:
         while True:
             when = done()
-            alone = process.alone(thread)
-            reached = FOREVER if alone else entry + (real_ns() - begun)
+            others = process.slowest(thread)
+            passed = real_ns() - begun
             target = when if when >= 0 else process.next_event()
+            idle = polling and target < 0
+            jump = others == FOREVER and not idle and not (process.outside and process.awaits_others())
+            if jump:
+                reached = FOREVER
+            elif polling:
+                reached = others if others < FOREVER else entry
+            else:
+                reached = max(entry + passed, others if others < FOREVER else 0)
             if 0 <= target <= min(reached, limit):
                 if when >= 0:
                     clock.now = max(clock.now, when)
                     return
                 process.advance(target)
-            elif reached >= limit:
+            elif reached >= limit or (polling and passed >= (timeout if timeout >= 0 else LONGEST_POLL)):
                 if limit < FOREVER:
-                    clock.now = max(clock.now, limit)
-                    process.advance(limit)
-                raise NpuError(f"{what}_deadlock" if target < 0 and alone else f"{what}_timeout", timeout_ms=timeout // 1_000_000)
+                    clock.now = max(clock.now, min(limit, reached))
+                    process.advance(clock.now)
+                stuck = target < 0 and others == FOREVER
+                raise NpuError(f"{what}_deadlock" if stuck else f"{what}_timeout", timeout_ms=timeout // 1_000_000)
             else:
-                ahead = LONGEST_SLICE if target < 0 else (target - reached) / 1e9
+                ahead = LONGEST_SLICE if target < 0 or polling else (target - reached) / 1e9
+                process.waiters += 1
+                process.changed.notify_all()  # one of the others may have got what it waits for by our simulating
                 process.changed.wait(min(LONGEST_SLICE, max(ahead, 1e-5)))
+                process.waiters -= 1
     finally:
-        thread.waiting = False
-        process.changed.notify_all()
+        thread.waiting, thread.until = False, None
+        if process.waiters:
+            process.changed.notify_all()

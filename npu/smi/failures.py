@@ -44,6 +44,16 @@ def wrong_parameter(parameter: str) -> str:
     return f"Error parameter of {parameter}\n"
 
 
+def no_such(what: str, parameter: str) -> str:
+    """An id that no card or chip has: "Invalid card id." and the parameter it came with."""
+    return f"Invalid {what} id.\n{wrong_parameter(parameter)}"
+
+
+def no_card_id() -> str:
+    """The type needs -i."""
+    return "\nThis command must input card id.\n\n"
+
+
 INCOMPLETE_DRIVER = (
     "[WARNING]The driver package may not be completely installed, which may cause function abnormal. Please reinstall it.\n"
 )

@@ -53,6 +53,31 @@ def in_collective(trace: Trace) -> Array:
     return found
 
 
+def collective_of(trace: Trace) -> Array:
+    """Per task row the row of the collective it is a part of, -1 for all others: by correlation, else the one of its device
+    that began last before it."""
+    owner = np.full(len(trace.task), -1, np.int64)
+    members = np.flatnonzero(in_collective(trace))
+    if not len(members):
+        return owner
+    comm = trace.comm
+    ops = np.flatnonzero(comm["level"] == events.COMM_LEVELS.index("op"))
+    ids, known = column(trace, "task", "correlation")[members], comm.get("correlation")
+    if known is not None and len(ops):
+        order = ops[np.argsort(known[ops], kind="stable")]
+        at = np.minimum(np.searchsorted(known[order], ids), len(order) - 1)
+        hit = (ids >= 0) & (known[order[at]] == ids)
+        owner[members[hit]] = order[at[hit]]
+    rest = members[owner[members] < 0]
+    for device in np.unique(trace.task["device"][rest]):
+        mine, here = rest[trace.task["device"][rest] == device], ops[comm["device"][ops] == device]
+        if len(here):
+            here = here[np.argsort(comm["start"][here], kind="stable")]
+            at = np.searchsorted(comm["start"][here], trace.task["start"][mine], side="right") - 1
+            owner[mine] = np.where(at >= 0, here[np.maximum(at, 0)], -1)
+    return owner
+
+
 def _key(device: Array, stream: Array, number: Array) -> Array:
     return (device.astype(np.int64) << 52) + (stream.astype(np.int64) << 32) + number.astype(np.int64)
 

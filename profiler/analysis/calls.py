@@ -43,3 +43,17 @@ def loads(trace: Trace) -> Array:
     """Mask of api rows that load or compile."""
     ids = trace.strings.matching(lambda text: text.startswith(LOAD))
     return np.isin(trace.api["name"], ids) if trace.api else np.zeros(0, bool)
+
+
+def outer_calls(trace: Trace) -> Array:
+    """Rows of calls that lie in no other call of their thread, by thread and start."""
+    api = trace.api
+    if not api:
+        return np.zeros(0, np.int64)
+    order = np.lexsort((-api["end"], api["start"], api["thread"]))
+    thread, end = api["thread"][order].astype(np.int64), api["end"][order].astype(np.int64)
+    key = thread * (int(end.max()) + 1) + end
+    outer = np.ones(len(order), bool)
+    outer[1:] = key[1:] > np.maximum.accumulate(key)[:-1]
+    rows: Array = order[outer]
+    return rows

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from npu import events
-from profiler.analysis.breakdown import in_collective
+from profiler.analysis.breakdown import collective_of
 from profiler.analysis.groups import changes
 from profiler.trace import Array, Trace
 
@@ -17,7 +17,8 @@ from profiler.trace import Array, Trace
 @dataclass
 class Chains:
     """chain, position: of each node. time: its moment; start: of tasks, else time. is_task, kernel: masks over nodes.
-    call_start, call_end, task: node of each api and task row. row: of each node in its table.
+    call_start, call_end, task, collective: node of each api, task and comm row (-1: a part). row: of each node in its table.
+    member: task rows that belong to a collective; the collective is their node.
     hidden: api rows inside a call that waits; the waiting call stands for them (outer: its row, else the row itself)."""
 
     chain: Array
@@ -30,28 +31,31 @@ class Chains:
     call_start: Array
     call_end: Array
     task: Array
+    collective: Array
+    member: Array
     hidden: Array
     outer: Array
 
 
 def lay_out(trace: Trace, waits: Array) -> Chains:
-    """Number the nodes of a trace. Collectives without task rows of their own take part as if they were tasks."""
+    """Number the nodes of a trace. A collective takes part as one task, whatever tasks it is made of."""
     outer = _outer(trace, waits)
     hidden = outer != np.arange(len(outer))
     shown = np.flatnonzero(~hidden)
     calls = _by_thread(trace, shown)
-    spans = _spans(trace)
+    owner = collective_of(trace)
+    spans = _spans(trace, owner)
     thread = trace.api["thread"][calls >> 1].astype(np.int64) if len(calls) else np.zeros(0, np.int64)
     stream_order = np.lexsort((spans.end, spans.start, spans.stream, spans.device))
     device, stream = spans.device[stream_order], spans.stream[stream_order]
     api_count, task_count, span_count = len(trace.api), len(trace.task), len(stream_order)
     count = len(calls) + span_count + 2 * int(hidden.sum())
 
-    chain = np.empty(count, np.int64)
+    chain = np.empty(count, np.int32)
     chain[: len(calls)] = np.cumsum(changes(thread))
     chain[len(calls) : len(calls) + span_count] = count + np.cumsum(changes(device, stream))
     chain[len(calls) + span_count :] = -1 - np.arange(count - len(calls) - span_count)  # alone
-    time, start, row = np.empty(count, np.int64), np.empty(count, np.int64), np.full(count, -1, np.int64)
+    time, start, row = np.empty(count, np.int64), np.empty(count, np.int64), np.full(count, -1, np.int32)
     is_task, kernel = np.zeros(count, bool), np.zeros(count, bool)
     call_start, call_end, task = np.empty(api_count, np.int64), np.empty(api_count, np.int64), np.empty(task_count, np.int64)
 
@@ -69,13 +73,19 @@ def lay_out(trace: Trace, waits: Array) -> Chains:
     time[first : first + span_count], start[first : first + span_count] = spans.end[stream_order], spans.start[stream_order]
     is_task[first : first + span_count] = True
     kernel[first : first + span_count] = spans.kernel[stream_order]
-    row[first : first + span_count] = np.where(stream_order < task_count, stream_order, -1)
-    real = stream_order < task_count
-    task[stream_order[real]] = first + np.flatnonzero(real)
+    of_task, of_comm = spans.task[stream_order], spans.comm[stream_order]
+    row[first : first + span_count] = of_task
+    task[of_task[of_task >= 0]] = first + np.flatnonzero(of_task >= 0)
+    collective = np.full(len(trace.comm), -1, np.int64)
+    collective[of_comm[of_comm >= 0]] = first + np.flatnonzero(of_comm >= 0)
+    member = owner >= 0
+    task[member] = collective[owner[member]]
     start[~is_task] = time[~is_task]
-    heads = changes(chain)
-    position = np.arange(count) - np.maximum.accumulate(np.where(heads, np.arange(count), 0)) if count else np.zeros(0, np.int64)
-    return Chains(chain, position, time, start, is_task, kernel, row, call_start, call_end, task, hidden, outer)
+    places = np.arange(count, dtype=np.int32)
+    position = places - np.maximum.accumulate(np.where(changes(chain), places, 0)) if count else places
+    return Chains(
+        chain, position, time, start, is_task, kernel, row, call_start, call_end, task, collective, member, hidden, outer
+    )
 
 
 def _by_thread(trace: Trace, rows: Array) -> Array:
@@ -119,28 +129,38 @@ def _outer(trace: Trace, waits: Array) -> Array:
 
 
 class _Spans(NamedTuple):
+    """What runs on streams: of task and comm rows (task, comm: the row, -1 in the other)."""
+
     device: Array
     stream: Array
     start: Array
     end: Array
     kernel: Array
+    task: Array
+    comm: Array
 
 
-def _spans(trace: Trace) -> _Spans:
-    """Task rows, then rows of collectives that have no task rows, each group on a chain of its own (stream below zero)."""
+def _spans(trace: Trace, owner: Array) -> _Spans:
+    """Task rows outside collectives, then collectives: on the stream of their first task, else on their own, else one chain
+    (stream below zero) per group."""
     parts = []
     if task := trace.task:
-        device, stream, start, end = (task[n].astype(np.int64) for n in ("device", "stream", "start", "end"))
-        parts.append(_Spans(device, stream, start, end, trace.tasks_of("kernel", "aicpu")))
-    if trace.comm and not in_collective(trace).any():
-        comm = trace.comm.take(trace.comm["level"] == events.COMM_LEVELS.index("op"))
+        rows = np.flatnonzero(owner < 0)
+        device, stream, start, end = (task[n][rows].astype(np.int64) for n in ("device", "stream", "start", "end"))
+        parts.append(_Spans(device, stream, start, end, trace.tasks_of("kernel", "aicpu")[rows], rows, np.full(len(rows), -1)))
+    if comm := trace.comm:
+        rows = np.flatnonzero(comm["level"] == events.COMM_LEVELS.index("op"))
         known, group = comm.get("stream"), comm.get("group")
-        alone = np.full(len(comm), -2, np.int64) if group is None else -3 - group.astype(np.int64)
-        own = alone if known is None else np.where(known >= 0, known.astype(np.int64), alone)
-        device, start, end = (comm[n].astype(np.int64) for n in ("device", "start", "end"))
-        parts.append(_Spans(device, own, start, end, np.zeros(len(comm), bool)))
+        own = np.full(len(comm), -2, np.int64) if group is None else -3 - group.astype(np.int64)
+        if known is not None:
+            own = np.where(known >= 0, known.astype(np.int64), own)
+        members = np.flatnonzero(owner >= 0)
+        members = members[np.argsort(-trace.task["start"][members], kind="stable")] if len(members) else members
+        if len(members):
+            own[owner[members]] = trace.task["stream"][members]  # the one that starts first is written last
+        device, start, end = (comm[n][rows].astype(np.int64) for n in ("device", "start", "end"))
+        parts.append(_Spans(device, own[rows], start, end, np.zeros(len(rows), bool), np.full(len(rows), -1), rows))
     if not parts:
         nothing = np.zeros(0, np.int64)
-        return _Spans(nothing, nothing, nothing, nothing, np.zeros(0, bool))
-    device, stream, start, end, kernel = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return _Spans(device, stream, start, end, kernel)
+        return _Spans(nothing, nothing, nothing, nothing, np.zeros(0, bool), nothing, nothing)
+    return _Spans(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

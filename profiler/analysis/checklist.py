@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from profiler.analysis.context import Context
-from profiler.analysis.judge import edits_of
+from profiler.analysis.judge import edits_of, weight
 from profiler.findings import LAYERS, Checked, Finding
 
 
@@ -82,8 +82,7 @@ def checklist(context: Context, findings: Sequence[Finding], judged: Sequence[st
 
 
 def layer_gain(context: Context, findings: Sequence[Finding]) -> int:
-    """Gain of the findings of a layer, replayed together, ns."""
+    """Gain of the findings of a layer, replayed together, ns; on all ranks alike where others hold this one."""
     if len(findings) == 1:
-        gain = findings[0].gain
-        return gain.ns if gain is not None else 0
-    return max(0, context.gain(edits_of(findings)))
+        return weight(findings[0])
+    return max(0, context.gain(edits_of(findings), alike=context.held))

@@ -1,4 +1,13 @@
-"""What all rules share, worked out once: launches, steps, window, graph, replay."""
+"""What all rules share, worked out once: launches, steps, window, graph, replay, and the views.
+
+Sets a rule finds here (all lazy, all cached):
+  launches      which call launched which task                    idle          idle intervals by device
+  steps, window which steps there are, which time is judged       breakdown     view V3 by device and step
+  graph, replay the dependency graph and its replays              views         views V4 to V19, one property each
+  path          nodes on the critical path                        basis         what a view is made from
+  critical      task rows on it                                   held          do other ranks hold collectives here
+  collectives   inside of collectives (view V4), which the graph needs
+"""
 
 from __future__ import annotations
 
@@ -9,9 +18,14 @@ import numpy as np
 
 from npu import soc
 from profiler.analysis import breakdown, critical_path, gaps, graph, medians, steps
+from profiler.analysis.calls import outer_calls
 from profiler.analysis.edits import Edit
 from profiler.analysis.launches import join
+from profiler.analysis.own_time import OwnTimes, own_times
 from profiler.analysis.replay import Draft, Replay
+from profiler.analysis.views.all import Views
+from profiler.analysis.views.basis import Basis
+from profiler.analysis.views.collectives import Collectives, collectives
 from profiler.findings import Breakdown, Evidence, ReplayQuality
 from profiler.trace import Array, Columns, Trace
 
@@ -24,7 +38,7 @@ class Context:
         self.launches = join(trace)
         self.steps = steps.find(trace, self.launches)
         self.window = steps.window(trace, self.steps)
-        self.count = max(1, self.steps.steady)
+        self.count = max(1, self.steps.judged)
 
     @property
     def length(self) -> int:
@@ -40,8 +54,32 @@ class Context:
             return soc.find(soc.DEFAULT)
 
     @cached_property
+    def basis(self) -> Basis:
+        return Basis(self.trace, self.launches, self.steps, self.window, self.count, self.chip)
+
+    @cached_property
+    def views(self) -> Views:
+        """The views; each is worked out when it is first asked for."""
+        return Views(self.basis, self.collectives, self.idle, self.breakdown)
+
+    @cached_property
+    def collectives(self) -> Collectives:
+        return collectives(self.trace)
+
+    @cached_property
     def graph(self) -> graph.Graph:
-        return graph.build(self.trace, self.launches)
+        return graph.build(self.trace, self.launches, self.collectives)
+
+    @cached_property
+    def path(self) -> Array:
+        """Mask over the graph's nodes: on the critical path of the window."""
+        return critical_path.on_path(self.graph, self.replay.goals)
+
+    @cached_property
+    def critical(self) -> Array:
+        """Mask over task rows: on the critical path of the window."""
+        chains = self.graph.chains
+        return self.path[chains.task] & ~chains.member
 
     @cached_property
     def replay(self) -> Replay:
@@ -57,20 +95,34 @@ class Context:
         return {d: gaps.idle(self.trace, self.launches, d, self.window) for d in breakdown.devices(self.trace)}
 
     @cached_property
+    def outer(self) -> Array:
+        """Rows of calls that lie in no other call of their thread, by thread and start."""
+        return outer_calls(self.trace)
+
+    @cached_property
+    def own_times(self) -> OwnTimes:
+        """The time threads spend in their own code between calls of the window."""
+        return own_times(self.trace, self.outer, self.window, self.idle.values())
+
+    @cached_property
     def quality(self) -> ReplayQuality:
         """The window measured, replayed with class medians, and the explained share of the critical path."""
         if not len(self.replay.goals):
             return ReplayQuality(self.length, self.length, 1.0)
         draft = Draft(self.trace, self.launches, self.graph)
         medians.to_medians(draft, self.replay.goals)
-        modelled = draft.sweep()[self.replay.goals]
-        path = critical_path.on_path(self.graph, self.replay.goals)
-        unexplained = critical_path.unexplained(self.graph, path, self.window)
+        modelled = draft.sweep().times(self.replay.goals)
+        unexplained = critical_path.unexplained(self.graph, self.path, self.window)
         return ReplayQuality(self.length, max(0, int(modelled.max()) - self.window[0]), max(0.0, 1 - unexplained / self.length))
 
-    def gain(self, edits: Iterable[Edit]) -> int:
-        """Recoverable time of the window, ns."""
-        return self.replay.gain(edits)
+    def gain(self, edits: Iterable[Edit], alike: bool = False) -> int:
+        """Recoverable time of the window, ns. alike: when all ranks are edited as this one is."""
+        return self.replay.gain(edits, alike)
+
+    @property
+    def held(self) -> bool:
+        """True when some collective was held by another rank, so that gains here and on all ranks differ."""
+        return len(self.graph.external) > 0
 
     def calls_in_window(self, mask: Array) -> Array:
         """Rows of an api mask that start inside the window, by thread and start."""

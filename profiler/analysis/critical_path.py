@@ -38,6 +38,18 @@ def on_path(graph: Graph, goals: Array) -> Array:
     return np.cumsum(mask[:-1]) > 0
 
 
+def rows(graph: Graph, goals: Array, window: tuple[int, int]) -> list[tuple[str, int]]:
+    """The rows on the path that touch the window, as (table, row) in order of their end; each row once.
+
+    A call counts when its beginning or its end is on the path.
+    """
+    chains = graph.chains
+    nodes = np.flatnonzero(on_path(graph, goals) & (graph.time >= window[0]) & (graph.start < window[1]) & (chains.row >= 0))
+    nodes = nodes[np.argsort(graph.time[nodes], kind="stable")]
+    found = zip(chains.is_task[nodes].tolist(), chains.row[nodes].tolist(), strict=True)
+    return list(dict.fromkeys(("task" if task else "api", row) for task, row in found))
+
+
 def unexplained(graph: Graph, path: Array, window: tuple[int, int]) -> int:
     """Time on the path inside the window that no edge explains, beyond the usual dispatch gap, ns."""
     inside = path & (graph.time > window[0]) & (graph.time <= window[1])

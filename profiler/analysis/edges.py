@@ -43,20 +43,39 @@ def launched(trace: Trace, launches: Launches, chains: Chains) -> Group:
     """Start of a call -> the first task it put on each stream; the weight is the shortest lead of calls of that name, and
     for a call that does not wait at most its own length: what is longer was queueing."""
     tasks = np.flatnonzero(launches.row >= 0)
-    if not len(tasks):
+    ops, calls = _bare_collectives(trace, chains)
+    if not len(tasks) and not len(ops):
         return NONE, NONE, NONE, NONE
-    tasks = tasks[np.lexsort((trace.task["start"][tasks], trace.task["stream"][tasks], launches.row[tasks]))]
-    row, stream = launches.row[tasks], trace.task["stream"][tasks]
-    heads = np.concatenate(([True], (row[1:] != row[:-1]) | (stream[1:] != stream[:-1])))
-    tasks, row = tasks[heads], row[heads]
-    lead = np.maximum(trace.task["start"][tasks] - trace.api["start"][row], 0)
+    row = launches.row[tasks]
+    if len(tasks):
+        tasks = tasks[np.lexsort((trace.task["start"][tasks], trace.task["stream"][tasks], row))]
+        row, stream = launches.row[tasks], trace.task["stream"][tasks]
+        heads = np.concatenate(([True], (row[1:] != row[:-1]) | (stream[1:] != stream[:-1])))
+        tasks, row = tasks[heads], row[heads]
+    nodes = np.concatenate((chains.task[tasks], chains.collective[ops])).astype(np.int64)
+    row = np.concatenate((row, calls)).astype(np.int64)
+    lead = np.maximum(chains.start[nodes] - trace.api["start"][row], 0)
     names, group = np.unique(trace.api["name"][row], return_inverse=True)
     shortest = np.full(len(names), np.iinfo(np.int64).max)
     np.minimum.at(shortest, group, lead)
     length = (trace.api["end"] - trace.api["start"])[row]
     flag = column(trace, "api", "blocking")[row]
     weight = np.where(flag == 0, np.minimum(shortest[group], length), shortest[group])
-    return chains.call_start[chains.outer[row]], chains.task[tasks], weight, row
+    return chains.call_start[chains.outer[row]], nodes, weight, row
+
+
+def _bare_collectives(trace: Trace, chains: Chains) -> tuple[Array, Array]:
+    """(comm rows, api rows) of collectives without tasks of their own, and the calls with their correlation."""
+    known, ids = trace.comm.get("correlation"), column(trace, "api", "correlation")
+    if known is None or not len(ids):
+        return NONE, NONE
+    ops = np.flatnonzero((chains.collective >= 0) & (known >= 0))
+    members = np.unique(chains.task[chains.member])
+    ops = ops[~np.isin(chains.collective[ops], members)]
+    order = np.argsort(ids, kind="stable")
+    at = np.minimum(np.searchsorted(ids[order], known[ops]), len(order) - 1)
+    hit = ids[order[at]] == known[ops]
+    return ops[hit], order[at[hit]]
 
 
 def recorded(trace: Trace, launches: Launches, chains: Chains, slop: int) -> Group:
@@ -150,9 +169,9 @@ def engine(trace: Trace, chains: Chains) -> Group:
     if not trace.task:
         return NONE, NONE, NONE, NONE
     groups = []
-    copies = np.flatnonzero(trace.tasks_of("copy", "memset"))
+    copies = np.flatnonzero(trace.tasks_of("copy", "memset") & ~chains.member)
     groups.append(_neighbours(trace, copies, column(trace, "task", "direction")[copies]))
-    kernels = np.flatnonzero(trace.tasks_of("kernel"))
+    kernels = np.flatnonzero(trace.tasks_of("kernel") & ~chains.member)
     before, after = _neighbours(trace, kernels, _core_kind(trace)[kernels])
     blocks = column(trace, "task", "block_dim")
     groups.append(tuple(side[blocks[before] + blocks[after] > _cores(trace)[before]] for side in (before, after)))  # type: ignore[arg-type]

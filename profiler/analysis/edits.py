@@ -72,7 +72,114 @@ class Overlap:
     call_ns: int
 
 
-Edit = DropCalls | Remove | SetTo | Scale | Unblock | Move | Overlap
+@dataclass(frozen=True, eq=False)
+class Skip:
+    """The calls take no time, nor does anything the host does inside them. What they launched stays launched."""
+
+    api: Array
+
+
+@dataclass(frozen=True, eq=False)
+class OneLaunch:
+    """Launches become one: from the end of the first to that of the last of these calls their thread spends no time of its own
+    (it still waits where it waited), and the kernels they launched follow each other after at most `gap` ns. Calls of one
+    launch in order of time, on one thread."""
+
+    api: Array
+    gap: int
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Independent items that share a stream take turns on `streams` streams of their own; `item` numbers each task's one.
+
+    Every copy engine still serves one copy at a time, in order, and only `kernels` items find room on the cores at once.
+    """
+
+    task: Array
+    item: Array
+    streams: int
+    kernels: int
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTime:
+    """The host's own time right before each of these calls becomes `ns`; longer than it was it never gets."""
+
+    api: Array
+    ns: Array
+
+
+@dataclass(frozen=True, eq=False)
+class CallTime:
+    """The calls themselves take `ns`, what happens inside them in proportion; what they wait for stays."""
+
+    api: Array
+    ns: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Aside:
+    """Another thread does `ns` of the host's own time right before each of these calls, one item ahead of (or behind) it.
+
+    Calls by thread and start; `item` numbers what belongs together, ascending along a thread. The first item of a thread stays
+    where it is; every later one is ready no sooner than its work after the item before it was taken over.
+    """
+
+    api: Array
+    ns: Array
+    item: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Narrow:
+    """The calls wait only for what their own thread launched before them on the stream of its last kernel."""
+
+    api: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Rewire:
+    """The wait tasks wait for these tasks instead of the records they are paired with; -1: for nothing."""
+
+    task: Array
+    source: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Meet:
+    """All ranks come to these collectives (comm rows) as soon as this one does: no arrival elsewhere holds them."""
+
+    comm: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Shorten:
+    """The collectives (comm rows) take this much less time, ns; what they wait for stays."""
+
+    comm: Array
+    ns: Array
+
+
+Edit = (
+    DropCalls
+    | Remove
+    | SetTo
+    | Scale
+    | Unblock
+    | Move
+    | Overlap
+    | Skip
+    | OneLaunch
+    | Spread
+    | OwnTime
+    | CallTime
+    | Aside
+    | Narrow
+    | Rewire
+    | Meet
+    | Shorten
+)
 
 
 def fuse(heads: Array, tails: Array, head_ns: Array) -> tuple[Edit, ...]:

@@ -12,13 +12,17 @@ constrain its start. Weights are clamped so that the measured times fit every ed
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from profiler.analysis.calls import blocking
 from profiler.analysis.chains import Chains, lay_out
 from profiler.analysis.edges import Edges, engine, launched, own_cost, recorded, waited
+from profiler.analysis.host_edges import handed_over, queue_full
 from profiler.analysis.launches import Launches
+from profiler.analysis.sweep import Condensed, condense
+from profiler.analysis.views.collectives import Collectives
 from profiler.trace import Array, Trace
 
 NEVER = -(1 << 62)
@@ -26,14 +30,16 @@ CLOCK_SLOP = 25_000  # ns; flow heads up to 23.6 us before their tails seen in r
 GAP_FLOOR = 2_000  # ns; queued AIV 0.4-1.3 us, AIC 1.0-2.3 us (measured kernel_details)
 QUEUED = 100_000  # ns; launched this long before its predecessor ended: the gap between them is the device's own (view V5)
 PAIRS_MIN = 20  # fewer such pairs tell no floor
-LAUNCH, EVENT, WAIT, ENGINE = range(4)
+LAUNCH, EVENT, WAIT, ENGINE, QUEUE = range(5)
 
 
 @dataclass
 class Graph:
     """time: measured, ns. start: of tasks, else equal to time. linked: the chain edge node-1 -> node holds, with weight link.
-    source, target, weight, kind, owner (api row that waits or launches): the edges across chains, by rank of their target.
-    rank: a topological order. dropped: edges the measured times contradict by more than the clock's slop."""
+    source, target, weight, kind, owner (api row that waits or launches): the edges across chains, by their target.
+    depth: orders nodes of one time. dropped: edges the measured times contradict by more than the clock's slop.
+    external: collectives held by another rank's arrival, which is their floor; waited: what it adds to what holds them here;
+    own_floor: their floor without it."""
 
     chains: Chains
     time: Array
@@ -48,26 +54,41 @@ class Graph:
     weight: Array
     kind: Array
     owner: Array
-    rank: Array
-    by_rank: Array
+    depth: Array
     gap_floor: int
     dropped: int
+    external: Array
+    waited: Array
+    own_floor: Array
+
+    def earlier(self, left: Array, right: Array) -> Array:
+        """Mask: the left nodes stand before the right ones in the topological order (time, depth, number)."""
+        return _earlier(self.time, self.depth, left, right)
+
+    @cached_property
+    def shape(self) -> Condensed:
+        """The graph condensed for sweeps."""
+        return condense(self.linked, self.floor > NEVER, self.source, self.target, self.time, self.depth)
 
 
-def build(trace: Trace, launches: Launches) -> Graph:
+def build(trace: Trace, launches: Launches, collectives: Collectives) -> Graph:
     """The graph of one trace. Linear in rows but for sorting."""
     chains = lay_out(trace, blocking(trace))
     time, start = chains.time, chains.start
     ends = chains.call_end
+    handed, full = handed_over(trace, chains), queue_full(trace, launches, chains)
     edges = Edges.joined(
         (LAUNCH, launched(trace, launches, chains)),
         (EVENT, recorded(trace, launches, chains, CLOCK_SLOP)),
         (WAIT, waited(trace, launches, chains, CLOCK_SLOP)),
         (ENGINE, engine(trace, chains)),
+        (QUEUE, handed[:4]),
+        (QUEUE, full[:4]),
     )
     constrained = start.copy()
     matched = np.unique(edges.target[edges.kind == EVENT])
     constrained[matched] = time[matched]  # a wait task is over when its record is: it has no length of its own
+    external, arrival = _arrivals(collectives, chains)
     room = constrained[edges.target] - time[edges.source]
     fits = (room >= -CLOCK_SLOP) & (time[edges.source] <= time[edges.target])
     dropped = int((~fits).sum())
@@ -83,17 +104,24 @@ def build(trace: Trace, launches: Launches) -> Graph:
     rows = np.flatnonzero(blocking(trace)) if trace.api else np.zeros(0, np.int64)
     if len(rows):
         link[ends[rows]] = np.minimum(gap[ends[rows]], own_cost(trace, rows))
+    for queue in (handed, full):
+        np.minimum.at(link, queue.target, queue.link)
     link[~linked] = 0
 
-    rank, by_rank = _order(time, chains.position, linked, edges)
-    sound = rank[edges.source] < rank[edges.target]
+    depth = _depth(time, chains.position, linked, edges)
+    sound = _earlier(time, depth, edges.source, edges.target)
     dropped += int((~sound).sum())
     edges, weight = edges.take(sound), weight[sound]
     base = np.where(linked, before + link, NEVER)
+    del before, gap  # 8 bytes a node each
     np.maximum.at(base, edges.target, time[edges.source] + weight)
     rooted = base == NEVER
-    base = np.where(rooted, constrained, base)
-    order = np.argsort(rank[edges.target], kind="stable")
+    base[rooted] = constrained[rooted]
+    floor = np.where(rooted, constrained, NEVER)
+    held, own_floor = arrival - base[external], floor[external]
+    base[external] = floor[external] = arrival
+    constrained[external] = arrival
+    order = np.argsort(edges.target, kind="stable")
     edges, weight = edges.take(order), weight[order]
     return Graph(
         chains,
@@ -101,7 +129,7 @@ def build(trace: Trace, launches: Launches) -> Graph:
         start,
         linked,
         link,
-        np.where(rooted, constrained, NEVER),
+        floor,
         time - base,
         constrained - base,
         edges.source,
@@ -109,11 +137,21 @@ def build(trace: Trace, launches: Launches) -> Graph:
         weight,
         edges.kind,
         edges.owner,
-        rank,
-        by_rank,
+        depth,
         floor_gap,
         dropped,
+        external,
+        held,
+        own_floor,
     )
+
+
+def _arrivals(collectives: Collectives, chains: Chains) -> tuple[Array, Array]:
+    """Nodes of the collectives that another rank held, and when it came."""
+    held = np.flatnonzero(collectives.lag > 0)
+    nodes = chains.collective[collectives.row[held]]
+    order = np.argsort(nodes, kind="stable")
+    return nodes[order], np.minimum(collectives.arrival[held], chains.time[nodes])[order]
 
 
 def _gap_floor(trace: Trace, launches: Launches, chains: Chains, gap: Array, linked: Array) -> int:
@@ -129,22 +167,27 @@ def _gap_floor(trace: Trace, launches: Launches, chains: Chains, gap: Array, lin
     return int(min(gap[nodes[pairs]].min(), GAP_FLOOR)) if pairs.any() else 0
 
 
-def _order(time: Array, position: Array, linked: Array, edges: Edges) -> tuple[Array, Array]:
-    """A topological order: by measured time, ties by depth among the edges that take no time."""
+def _depth(time: Array, position: Array, linked: Array, edges: Edges) -> Array:
+    """Depth of each node among the edges that take no time: with it, order by time is a topological order."""
     ties = time[edges.source] == time[edges.target]
     after = np.flatnonzero(linked[1:] & (time[1:] == time[:-1])) + 1
     sources = np.concatenate((edges.source[ties], after - 1))
     targets = np.concatenate((edges.target[ties], after))
-    depth = np.zeros(len(time), np.int64)
+    depth = np.zeros(len(time), np.int32)
     for _ in range(len(sources) + 1):
         deeper = depth[sources] + 1 > depth[targets]
         if not deeper.any():
             break
         np.maximum.at(depth, targets[deeper], depth[sources[deeper]] + 1)
         if depth.max() > len(sources):  # a circle of simultaneous rows: keep the chains, their other edges go
-            depth = position
-            break
-    by_rank = np.lexsort((depth, time))
-    rank = np.empty(len(time), np.int64)
-    rank[by_rank] = np.arange(len(time))
-    return rank, by_rank
+            return position
+    return depth
+
+
+def _earlier(time: Array, depth: Array, left: Array, right: Array) -> Array:
+    before, after = time[left], time[right]
+    tied = np.flatnonzero(before == after)
+    result: Array = before < after
+    a, b = left[tied], right[tied]
+    result[tied] = (depth[a] < depth[b]) | ((depth[a] == depth[b]) & (a < b))
+    return result

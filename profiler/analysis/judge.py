@@ -20,7 +20,77 @@ NOTE_NS = 50_000  # of a note, per step; smaller ones are silent unless their sh
 REPEAT_MIN = 3  # occurrences before something counts as a habit
 
 # Findings that see one cost from two sides: the one with the larger gain is the cause, the other points to it.
-SAME_COST = (("blocking-copy", "copy-exposed"), ("small-copies", "copy-exposed"), ("small-copies", "blocking-copy"))
+SAME_COST = (
+    ("pageable-copy", "blocking-copy"),
+    ("pageable-copy", "small-copies"),
+    ("copy-exposed", "pageable-copy"),
+    ("blocking-copy", "copy-exposed"),
+    ("small-copies", "copy-exposed"),
+    ("small-copies", "blocking-copy"),
+    ("pageable-copy", "copy-slow"),
+    ("device-wide-sync", "sync-every-submit"),
+    ("implicit-sync", "sync-every-submit"),
+    ("post-process-serial", "host-preprocess"),
+    ("host-preprocess", "sync-every-submit"),
+    ("post-process-serial", "sync-every-submit"),
+    ("api-outliers", "thread-contention"),
+)
+
+
+CAPTURE = "capture"  # layer of the findings about the capture itself; it has no line in the checklist
+
+
+# What makes a host late for a reason of its own: the host is no slow launcher then.
+LAUNCH_CAUSES = (
+    "online-compile",
+    "single-op-mode",
+    "dynamic-fallback",
+    "sync-every-submit",
+    "device-wide-sync",
+    "implicit-sync",
+    "host-preprocess",
+    "input-starved",
+    "python-gc",
+    "create-destroy-in-loop",
+    "thread-contention",
+    "api-outliers",
+    "post-process-serial",
+    "alloc-in-loop",
+    "blocking-copy",
+    "pageable-copy",
+)
+
+# Findings that explain others: where the cause is worth half of the symptom or more, the symptom points to it.
+CAUSES = (
+    ("shape-churn", "online-compile"),
+    ("dynamic-fallback", "single-op-mode"),
+    ("missing-gears", "single-op-mode"),
+    ("graph-replay-miss", "single-op-mode"),
+    ("single-op-mode", "small-kernel-chain"),
+    ("unfused-pattern", "small-kernel-chain"),
+    ("per-tensor-optimizer", "small-kernel-chain"),
+    ("weight-layout-each-call", "layout-storm"),
+    ("per-tensor-optimizer", "single-op-mode"),
+    ("repeated-upload", "copy-exposed"),
+    ("repeated-upload", "blocking-copy"),
+    ("repeated-upload", "pageable-copy"),
+    ("ping-pong", "implicit-sync"),
+    ("ping-pong", "blocking-copy"),
+    ("ping-pong", "copy-exposed"),
+    ("ping-pong", "post-process-serial"),
+    ("ping-pong", "pageable-copy"),
+    ("copy-slow", "copy-exposed"),
+    ("copy-slow", "blocking-copy"),
+    ("host-preprocess", "preprocess-on-device"),
+    ("copy-exposed", "preprocess-on-device"),
+    ("input-starved", "step-start-stall"),
+    ("host-preprocess", "step-start-stall"),
+    ("python-gc", "step-start-stall"),
+    ("implicit-sync", "step-start-stall"),
+    ("create-destroy-in-loop", "alloc-in-loop"),
+    *((cause, "launch-bound") for cause in LAUNCH_CAUSES),
+)
+EXPLAINS = 0.5
 
 
 class Name(NamedTuple):
@@ -43,19 +113,28 @@ def judged(
     method: str = "replay",
     at_most: bool = False,
 ) -> Finding:
-    """A finding whose gain is that of its edits, replayed alone."""
+    """A finding whose gain is that of its edits, replayed alone; where other ranks hold collectives, also with all ranks edited
+    alike. Its severity is that of the larger one."""
     gain = max(0, context.gain(edits))
+    alike = max(gain, context.gain(edits, alike=True)) if context.held else None
     return Finding(
         name.id,
         name.number,
         name.layer,
-        severity(gain, context.length, confidence),
+        severity(gain if alike is None else alike, context.length, confidence),
         facts,
-        Gain(gain, method, confidence, at_most),
+        Gain(gain, method, confidence, at_most, alike),
         evidence,
         sites,
         edits=tuple(edits),
     )
+
+
+def at_most(context: Context, name: Name, facts: Mapping[str, object], ns: int) -> Finding:
+    """A finding from sums without rows in time: nothing can be replayed, so what they sum to is the bound."""
+    known = context.length > 1
+    level = severity(ns, context.length, "low") if known else "warning"
+    return Finding(name.id, name.number, name.layer, level, facts, Gain(ns, "bound", "low", at_most=True))
 
 
 def severity(ns: int, window: int, confidence: str) -> str:
@@ -67,24 +146,27 @@ def severity(ns: int, window: int, confidence: str) -> str:
 
 def speaks(finding: Finding, context: Context) -> bool:
     """False for findings below the note level, which only a full listing shows. One without gain speaks by its rule alone."""
-    if finding.gain is None:
+    if finding.gain is None or finding.regardless:
         return True
-    if finding.gain.ns >= WARNING * context.length:
-        return True
-    return finding.gain.ns >= NOTE * context.length and finding.gain.ns >= NOTE_NS * context.count
+    worth = weight(finding)
+    return worth >= WARNING * context.length or (worth >= NOTE * context.length and worth >= NOTE_NS * context.count)
 
 
 def settled(findings: Sequence[Finding]) -> list[Finding]:
     """Findings by gain; of two that see the same cost the smaller one points to the larger and follows it without a gain."""
     total: dict[str, int] = {}
     for finding in findings:
-        total[finding.id] = total.get(finding.id, 0) + _gain(finding)
+        total[finding.id] = total.get(finding.id, 0) + weight(finding)
     causes: dict[str, str] = {}
+    for explains, explained in CAUSES:
+        both = explains in total and explained in total and explained not in causes
+        if both and total[explains] >= EXPLAINS * total[explained]:
+            causes[explained] = explains
     for pair in SAME_COST:
         if all(id in total and id not in causes for id in pair):
             small, large = sorted(pair, key=lambda id: total[id])
             causes[small] = large
-    ordered = sorted((f for f in findings if f.id not in causes), key=lambda f: (-_gain(f), f.number))
+    ordered = sorted((f for f in findings if f.id not in causes), key=_place)
     symptoms = [replace(f, cause=_root(f.id, causes), gain=None, edits=()) for f in findings if f.id in causes]
     for symptom in sorted(symptoms, key=lambda f: -f.number):
         ordered.insert(1 + max(n for n, f in enumerate(ordered) if f.id == symptom.cause and not f.cause), symptom)
@@ -96,8 +178,16 @@ def edits_of(findings: Sequence[Finding]) -> list[Edit]:
     return [edit for finding in findings for edit in finding.edits if isinstance(edit, Edit)]
 
 
-def _gain(finding: Finding) -> int:
-    return finding.gain.ns if finding.gain is not None else 0
+def weight(finding: Finding) -> int:
+    """What a finding is worth, ns: its gain, of two the larger one; 0 without."""
+    if finding.gain is None:
+        return 0
+    return max(finding.gain.ns, finding.gain.on_all_ns or 0)
+
+
+def _place(finding: Finding) -> tuple[bool, int, int]:
+    """Order: what puts the capture itself in doubt, then by worth."""
+    return not (finding.layer == CAPTURE and finding.severity != "note"), -weight(finding), finding.number
 
 
 def _root(id: str, causes: Mapping[str, str]) -> str:
@@ -115,4 +205,6 @@ def joint(context: Context, findings: Sequence[Finding]) -> Gain | None:
     gains = [f.gain for f in counted if f.gain is not None]
     confidence = max((g.confidence for g in gains), key=("high", "medium", "low").index)
     method = "replay" if all(g.method == "replay" for g in gains) else "model"
-    return Gain(max(0, context.gain(edits)), method, confidence, any(g.at_most for g in gains))
+    here = max(0, context.gain(edits))
+    alike = max(here, context.gain(edits, alike=True)) if context.held else None
+    return Gain(here, method, confidence, any(g.at_most for g in gains), alike)

@@ -12,20 +12,50 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from profiler.analysis.edits import DropCalls, Edit, Move, Overlap, Remove, Scale, SetTo, Unblock
-from profiler.analysis.graph import LAUNCH, WAIT, Graph
+from profiler.analysis.calls import column
+from profiler.analysis.edits import (
+    Aside,
+    CallTime,
+    DropCalls,
+    Edit,
+    Meet,
+    Move,
+    Narrow,
+    OneLaunch,
+    Overlap,
+    OwnTime,
+    Remove,
+    Rewire,
+    Scale,
+    SetTo,
+    Shorten,
+    Skip,
+    Spread,
+    Unblock,
+)
+from profiler.analysis.graph import EVENT, LAUNCH, NEVER, WAIT, Graph
+from profiler.analysis.groups import changes
 from profiler.analysis.launches import Launches
+from profiler.analysis.sweep import Swept, condense, sweep
 from profiler.trace import Array, Trace
 
 
 class Draft:
-    """A copy of the graph's numbers, to be edited and then swept."""
+    """A copy of the graph's numbers, to be edited and then swept.
 
-    def __init__(self, trace: Trace, launches: Launches, graph: Graph) -> None:
+    alike: the other ranks change as this one does, so collectives keep their waiting; else their arrivals stay.
+    """
+
+    def __init__(self, trace: Trace, launches: Launches, graph: Graph, alike: bool = False) -> None:
         self.trace, self.launches, self.graph = trace, launches, graph
         self.linked, self.link = graph.linked.copy(), graph.link.copy()
         self.floor, self.after = graph.floor.copy(), graph.after.copy()
+        self.alike = alike
+        if alike:
+            self.floor[graph.external] = graph.own_floor
+            self.after[graph.external] += graph.waited
         self.alive = np.ones(len(graph.source), bool)
+        self.relinked = self.loose = False
         self.added: list[tuple[Array, Array, Array]] = []
 
     def apply(self, edit: Edit) -> None:
@@ -48,6 +78,28 @@ class Draft:
                 self._move(task)
             case Overlap(api, call_ns):
                 self._overlap(api, call_ns)
+            case Skip(api):
+                self._skip(api)
+            case OneLaunch(api, gap):
+                self._one_launch(api, gap)
+            case Spread():
+                self._spread(edit)
+            case OwnTime(api, ns):
+                nodes = self.graph.chains.call_start[api]
+                self.link[nodes] = np.minimum(self.link[nodes], ns)
+            case CallTime(api, ns):
+                self._call_time(api, ns)
+            case Aside(api, ns, item):
+                self._aside(api, ns, item)
+            case Narrow(api):
+                self._narrow(api)
+            case Rewire(task, source):
+                self._rewire(task, source)
+            case Meet(comm):
+                self._meet(comm)
+            case Shorten(comm, ns):
+                nodes = self.graph.chains.collective[comm]
+                self.after[nodes] = np.maximum(self.after[nodes] - ns, 0)
 
     def _duration(self, task: Array) -> Array:
         nodes = self.graph.chains.task[task]
@@ -64,13 +116,49 @@ class Draft:
 
     def _cut(self, kind: int, rows: Array) -> None:
         """Take away the edges of a kind that belong to these calls."""
-        self.alive &= ~((self.graph.kind == kind) & np.isin(self.graph.owner, rows))
+        if not len(rows):
+            return
+        mine = np.zeros(len(self.trace.api) + 1, bool)  # an owner of -1 finds the last place
+        mine[rows] = True
+        self.alive &= ~((self.graph.kind == kind) & mine[self.graph.owner])
+        self.loose = True
 
     def _drop_calls(self, rows: Array) -> None:
         if len(rows):
             self._cut(WAIT, rows)
             nodes = self.graph.chains.call_end[rows]
             self.link[nodes] = self.after[nodes] = 0
+
+    def _skip(self, rows: Array) -> None:
+        chains = self.graph.chains
+        rows = rows[~chains.hidden[rows]]
+        if not len(rows):
+            return
+        begin, end = chains.call_start[rows], chains.call_end[rows]  # a thread's moments are numbered in their order
+        inside = np.zeros(len(self.link) + 1, np.int64)
+        np.add.at(inside, begin + 1, 1)
+        np.add.at(inside, end + 1, -1)
+        nodes = np.flatnonzero(np.cumsum(inside[:-1]) > 0)
+        self.link[nodes] = self.after[nodes] = 0
+        self._cut(WAIT, chains.row[nodes])
+
+    def _one_launch(self, rows: Array, gap: int) -> None:
+        chains = self.graph.chains
+        rows = rows[~chains.hidden[rows]]
+        if not len(rows):
+            return
+        nodes = np.arange(chains.call_end[rows[0]] + 1, chains.call_end[rows[-1]] + 1)
+        self.link[nodes] = 0
+        free = np.ones(len(self.after), bool)
+        free[self.graph.target[self.graph.kind == WAIT]] = False
+        self.after[nodes[free[nodes]]] = 0
+        self._cut(LAUNCH, rows[1:])
+        mine = np.zeros(len(self.trace.api) + 1, bool)
+        mine[rows[1:]] = True
+        tasks = chains.task[np.flatnonzero(mine[self.launches.row])]
+        self.link[tasks] = np.minimum(self.link[tasks], gap)
+        # What no edge explained was waiting for the launch.
+        self.after[tasks] -= self.graph.residual[tasks]
 
     def _unblock(self, rows: Array, call_ns: int) -> None:
         self._cut(WAIT, rows)
@@ -81,14 +169,16 @@ class Draft:
     def _add(self, source: Array, target: Array, weight: Array | int = 0) -> None:
         """Edges along the measured order; one against it would close a circle and is left out."""
         weights = np.broadcast_to(np.asarray(weight, np.int64), source.shape)
-        good = self.graph.rank[source] < self.graph.rank[target]
+        good = self.graph.earlier(source, target)
         self.added.append((source[good], target[good], weights[good]))
 
     def _submissions(self, rows: Array) -> tuple[Array, Array, Array]:
         """Per call: row of the kernel launch before it, of the one before that, and after it on its thread (-1 = none)."""
+        before, second, after = (np.full(len(rows), -1, np.int64) for _ in range(3))
+        if not len(rows):
+            return before, second, after
         api = self.trace.api
         runs = np.flatnonzero((self.launches.kernels > 0) & ~self.graph.chains.hidden)
-        before, second, after = (np.full(len(rows), -1, np.int64) for _ in range(3))
         for thread in np.unique(api["thread"][rows]):
             own = runs[api["thread"][runs] == thread]
             own = own[np.argsort(api["start"][own], kind="stable")]
@@ -123,6 +213,7 @@ class Draft:
         bridged = (before >= 0) & (chains.chain[np.maximum(before, 0)] == chains.chain[next_])
         self._add(before[bridged], next_[bridged], self.link[next_[bridged]])
         self.linked[nodes] = False
+        self.relinked = True
         launched = np.zeros(len(self.linked), bool)
         launched[self.graph.target[self.graph.kind == LAUNCH]] = True
         bare = nodes[~launched[nodes]]  # held by their stream only: from now on by their own call, or by the time they began
@@ -130,7 +221,7 @@ class Draft:
         known = calls >= 0
         self._add(chains.call_start[chains.outer[calls[known]]], bare[known])
         self.floor[bare[~known]] = self.graph.start[bare[~known]]
-        order = nodes[np.argsort(self.graph.rank[nodes], kind="stable")]
+        order = nodes[np.lexsort((self.graph.depth[nodes], self.graph.time[nodes]))]
         device = self.trace.task["device"][chains.row[order]]
         same = device[1:] == device[:-1]
         self._add(order[:-1][same], order[1:][same])
@@ -152,63 +243,120 @@ class Draft:
         freed = second >= 0
         self._add(chains.task[launches.last[second[freed]]], nodes[freed])
 
-    def sweep(self) -> Array:
-        """The time of every node."""
+    def _spread(self, edit: Spread) -> None:
+        chains = self.graph.chains
+        order = np.argsort(chains.task[edit.task], kind="stable")
+        task, item = edit.task[order], edit.item[order]
+        nodes = chains.task[task]
+        heads = np.zeros(len(nodes), bool)
+        heads[1:] = (np.diff(nodes) == 1) & self.linked[nodes[1:]] & (item[1:] != item[:-1])
+        self._turns(nodes, item, nodes[heads], item[heads], edit.streams)
+        kernels = chains.kernel[nodes]
+        first = kernels.copy()
+        first[kernels] = changes(chains.chain[nodes[kernels]], item[kernels])
+        self._turns(nodes[kernels], item[kernels], nodes[first], item[first], edit.kernels)
+        self.linked[nodes[heads]] = False
+        self.relinked = True
+        copies = np.flatnonzero(self.trace.tasks_of("copy", "memset")[task])
+        copies = copies[np.lexsort((self.graph.time[nodes[copies]], column(self.trace, "task", "direction")[task[copies]]))]
+        engine = self.trace.task["device"][task[copies]], column(self.trace, "task", "direction")[task[copies]]
+        same = ~changes(*engine)[1:]
+        self._add(nodes[copies][:-1][same], nodes[copies][1:][same])
+
+    def _turns(self, nodes: Array, item: Array, heads: Array, numbers: Array, width: int) -> None:
+        """Each head waits for the last node of the item `width` turns before its own on its chain."""
+        chain = self.graph.chains.chain
+        low = int(chain.min())
+        scale = int(item.max(initial=0)) + width + 2
+        keys = (chain[nodes].astype(np.int64) - low) * scale + item
+        wanted = (chain[heads].astype(np.int64) - low) * scale + numbers - width
+        at = np.searchsorted(keys, wanted, side="right") - 1
+        good = (at >= 0) & (keys[np.maximum(at, 0)] == wanted) & (numbers >= width)
+        self._add(nodes[at[good]], heads[good], self.link[heads[good]])
+
+    def _call_time(self, rows: Array, ns: Array) -> None:
+        chains = self.graph.chains
+        begin, end = chains.call_start[rows], chains.call_end[rows]
+        plain = end == begin + 1
+        nodes = end[plain]
+        self.link[nodes] = np.minimum(self.link[nodes], ns[plain])
+        inner = ~plain & ~chains.hidden[rows]
+        for first, last, wanted in zip(begin[inner].tolist(), end[inner].tolist(), ns[inner].tolist(), strict=True):
+            inside = slice(first + 1, last + 1)
+            own = int(self.link[inside].sum())
+            if own > wanted:
+                self.link[inside] = self.link[inside] * wanted // own
+
+    def _aside(self, rows: Array, ns: Array, item: Array) -> None:
+        if not len(rows):
+            return
+        nodes = self.graph.chains.call_start[rows]
+        thread = self.trace.api["thread"][rows]
+        heads = np.flatnonzero(changes(thread, item))
+        number = np.cumsum(changes(thread, item)) - 1
+        first = changes(thread[heads])  # the first item of each thread
+        moved = np.where(self.linked[nodes] & ~first[number], np.minimum(ns, self.link[nodes]), 0)
+        self.link[nodes] -= moved
+        lasts = np.append(heads[1:], len(rows)) - 1
+        work = np.add.reduceat(moved, heads)
+        later = np.flatnonzero(~first)
+        self._add(nodes[lasts[later - 1]], nodes[lasts[later]], work[later])
+
+    def _narrow(self, rows: Array) -> None:
+        self._cut(WAIT, rows)
+        chains, launches, api = self.graph.chains, self.launches, self.trace.api
+        tasks = np.flatnonzero(launches.row >= 0)
+        tasks = tasks[np.lexsort((self.graph.time[chains.task[tasks]], launches.time[tasks]))]
+        thread, begun = api["thread"].astype(np.int64), api["start"]
+        for caller in np.unique(thread[rows]):
+            mine, own = rows[thread[rows] == caller], tasks[thread[launches.row[tasks]] == caller]
+            kernels = own[chains.kernel[chains.task[own]]]
+            at = np.searchsorted(launches.time[kernels], begun[mine]) - 1
+            mine, at = mine[at >= 0], at[at >= 0]
+            stream = self.trace.task["stream"][kernels[at]]
+            for number in np.unique(stream):
+                there, calls = own[self.trace.task["stream"][own] == number], mine[stream == number]
+                last = there[np.searchsorted(launches.time[there], begun[calls]) - 1]
+                self._add(chains.task[last], chains.call_end[calls])
+
+    def _rewire(self, task: Array, source: Array) -> None:
+        nodes = self.graph.chains.task
+        mine = np.zeros(len(self.link), bool)
+        mine[nodes[task]] = True
+        self.alive &= ~((self.graph.kind == EVENT) & mine[self.graph.target])
+        self.after[nodes[task]] = 0  # a wait task has no length of its own
+        self.loose = True
+        known = source >= 0
+        self._add(nodes[source[known]], nodes[task[known]])
+
+    def _meet(self, rows: Array) -> None:
+        met = np.isin(self.graph.external, self.graph.chains.collective[rows])
+        nodes = self.graph.external[met]
+        self.floor[nodes] = self.graph.own_floor[met]
+        if self.alike:
+            self.after[nodes] -= self.graph.waited[met]
+
+    def sweep(self) -> Swept:
+        """What the edited numbers give."""
         graph = self.graph
-        live = np.flatnonzero(self.alive)
-        source, target, weight = graph.source[live], graph.target[live], graph.weight[live]
+        source, target, weight, alive = graph.source, graph.target, graph.weight, None if self.alive.all() else self.alive
+        shape = graph.shape
         if self.added:
-            source, target, weight = (
-                np.concatenate((old, *(a[i] for a in self.added))) for i, old in enumerate((source, target, weight))
-            )
-            order = np.argsort(graph.rank[target], kind="stable")
+            source, target, weight = (np.concatenate(c) for c in zip((source, target, weight), *self.added, strict=True))
+            if alive is not None:
+                held = np.ones(len(source), bool)
+                held[: len(alive)] = alive
+                source, target, weight, alive = source[held], target[held], weight[held], None
+            order = np.argsort(target, kind="stable")
             source, target, weight = source[order], target[order], weight[order]
-        return _swept(self.linked, self.link, self.floor, self.after, source, target, weight, graph.by_rank)
-
-
-def _swept(
-    linked: Array, link: Array, floor: Array, after: Array, source: Array, target: Array, weight: Array, by_rank: Array
-) -> Array:
-    """Times of all nodes; edges sorted by rank of their target."""
-    count = len(linked)
-    if not count:
-        return np.zeros(0, np.int64)
-    joint = ~linked
-    joint[target] = True
-    distance = np.cumsum(np.where(joint, 0, link + after))
-    root = np.maximum.accumulate(np.where(joint, np.arange(count), 0))
-    offset = distance - distance[root]
-
-    ordered = by_rank[joint[by_rank]]
-    number = np.empty(count, np.int64)
-    number[ordered] = np.arange(len(ordered))
-    chained = linked[ordered]
-    before = np.maximum(ordered - 1, 0)
-    came = number[root[source]].tolist()
-    cost = (offset[source] + weight).tolist()
-    ends = np.cumsum(np.bincount(number[target], minlength=len(ordered))).tolist()
-    previous = np.where(chained, number[root[before]], -1).tolist()
-    carried = (offset[before] + link[ordered]).tolist()
-    adds = after[ordered].tolist()
-    times = floor[ordered].tolist()
-    edge = 0
-    for joint_number, end in enumerate(ends):
-        best = times[joint_number]
-        chain = previous[joint_number]
-        if chain >= 0:
-            value = times[chain] + carried[joint_number]
-            if value > best:
-                best = value
-        while edge < end:
-            value = times[came[edge]] + cost[edge]
-            if value > best:
-                best = value
-            edge += 1
-        times[joint_number] = best + adds[joint_number]
-    settled = np.zeros(count, np.int64)
-    settled[ordered] = times
-    everywhere: Array = settled[root] + offset
-    return everywhere
+        if self.relinked or self.loose:  # what nothing holds any more begins when it began
+            held = self.linked | (self.floor > NEVER)
+            held[target if alive is None else target[alive]] = True
+            bare = np.flatnonzero(~held)
+            self.floor[bare] = graph.start[bare]
+        if self.added or self.relinked:
+            shape = condense(self.linked, self.floor > NEVER, source, target, graph.time, graph.depth)
+        return sweep(shape, self.linked, self.link, self.after, self.floor, source, target, weight, alive)
 
 
 class Replay:
@@ -219,16 +367,23 @@ class Replay:
         inside = (graph.time >= window[0]) & (graph.time <= window[1])
         self.goals = np.flatnonzero(inside)
         self.end = int(graph.time[self.goals].max()) if len(self.goals) else window[1]
+        # Along a chain nothing ends before what stands before it: the last goal of each chain decides.
+        last = np.ones(len(self.goals), bool)
+        last[:-1] = (np.diff(self.goals) > 1) | ~graph.linked[self.goals[1:]]
+        self._ends = self.goals[last]
 
-    def times(self, edits: Iterable[Edit] = ()) -> Array:
-        """Time of every node after the edits, ns on the trace's timeline."""
-        draft = Draft(self.trace, self.launches, self.graph)
-        for edit in edits:
-            draft.apply(edit)
-        return draft.sweep()
+    def times(self, edits: Iterable[Edit] = (), alike: bool = False) -> Array:
+        """Time of every node after the edits, ns on the trace's timeline. alike: all ranks are edited as this one is."""
+        return self._edited(edits, alike).sweep().times()
 
-    def gain(self, edits: Iterable[Edit]) -> int:
+    def gain(self, edits: Iterable[Edit], alike: bool = False) -> int:
         """By how much sooner everything in the window is done, ns; negative when the edits make it later."""
         if not len(self.goals):
             return 0
-        return self.end - int(self.times(edits)[self.goals].max())
+        return self.end - int(self._edited(edits, alike).sweep().times(self._ends).max())
+
+    def _edited(self, edits: Iterable[Edit], alike: bool) -> Draft:
+        draft = Draft(self.trace, self.launches, self.graph, alike)
+        for edit in edits:
+            draft.apply(edit)
+        return draft

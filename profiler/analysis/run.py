@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from profiler.analysis import judge
+from dataclasses import replace
+
+from profiler.analysis import critical_path, judge
 from profiler.analysis.checklist import checklist
 from profiler.analysis.context import Context
+from profiler.analysis.latency import latency
+from profiler.analysis.needs import unmet
 from profiler.analysis.rules import RULES
-from profiler.findings import Report
-from profiler.trace import Trace
+from profiler.analysis.views.tables import tables
+from profiler.findings import Idle, Report, Unjudged
+from profiler.trace import TABLES, Trace
 
 
-def report(trace: Trace, all_findings: bool = False) -> Report:
+def report(trace: Trace, all_findings: bool = False, views: bool = False) -> Report:
     """See profiler.analysis.analyze."""
     context = Context(trace)
-    said = [f for rule in RULES for f in rule.run(context)]
+    made = _judge(context, all_findings)
+    return replace(made, views=tables(context)) if views else made
+
+
+def with_path(trace: Trace) -> tuple[Report, list[tuple[str, int]]]:
+    """See profiler.analysis.analyze_with_path."""
+    context = Context(trace)
+    return _judge(context, False), critical_path.rows(context.graph, context.replay.goals, context.window)
+
+
+def _judge(context: Context, all_findings: bool) -> Report:
+    trace = context.trace
+    by_rule = {rule.id: list(rule.run(context)) for rule in RULES}
+    said = [f for found in by_rule.values() for f in found]
     loud = [f for f in said if judge.speaks(f, context)]
     counted = judge.settled(loud)
     shown = judge.settled(said) if all_findings else counted
@@ -33,6 +51,13 @@ def report(trace: Trace, all_findings: bool = False) -> Report:
             "warm_up": context.steps.first,
             "clock_errors": context.graph.dropped,
         },
+        rows={name: len(getattr(trace, name)) for name in TABLES if getattr(trace, name)},
+        latency=latency(context),
+        idle=tuple(Idle(d, g.total(), g.host, g.by_class()) for d, g in context.views.gaps.items()),
+        unjudged=tuple(
+            Unjudged(need.id, need.switch, tuple(rules))
+            for need, rules in unmet(context, [(r.id, r.needs) for r in RULES if not by_rule[r.id]])
+        ),
     )
 
 

@@ -32,6 +32,13 @@ class Steps(NamedTuple):
         count = len(self.starts) - self.first
         return count if count >= STEADY_MIN else 0
 
+    @property
+    def judged(self) -> int:
+        """Number of steps in the judged window: the steady ones; where they are too few, all marked ones but warm-up; else 0."""
+        if self.steady or self.kind != "marker":
+            return self.steady
+        return len(self.starts) - self.first or len(self.starts)
+
     def of(self, times: Array) -> Array:
         """Index of the step that holds each time, -1 outside all."""
         if not len(self.starts):
@@ -51,9 +58,9 @@ def find(trace: Trace, launches: Launches) -> Steps:
 
 
 def window(trace: Trace, steps: Steps) -> tuple[int, int]:
-    """The judged time range: the steady steps, or the span of device work when there are too few."""
-    if steps.steady:
-        return int(steps.starts[steps.first]), int(steps.ends[-1])
+    """The judged time range: the steady steps; all marked steps when too few of them are steady; else the span of device work."""
+    if steps.judged:
+        return int(steps.starts[-steps.judged]), int(steps.ends[-1])
     tables = [t for t in (trace.task, trace.comm) if t]
     if not tables:
         return trace.span()
@@ -69,6 +76,10 @@ def _marked(trace: Trace, launches: Launches) -> Steps | None:
     rows = rows[np.argsort(trace.marker["start"][rows], kind="stable")]
     numbers = [re.search(r"\d+", trace.strings[int(n)]) for n in trace.marker["name"][rows]]
     ids = np.array([i if m is None else int(m[0]) for i, m in enumerate(numbers)], np.int64)
+    starts = trace.marker["start"][rows]
+    once = np.ones(len(rows), bool)  # some files hold a step twice, as a range of the host and as one of the device
+    once[1:] = (ids[1:] != ids[:-1]) | (starts[1:] >= trace.marker["end"][rows][:-1])
+    rows, ids = rows[once], ids[once]
     return Steps("marker", trace.marker["start"][rows], trace.marker["end"][rows], ids)
 
 

@@ -28,7 +28,7 @@ def flows(trace: Trace) -> Flows:
     The head is the communication operator if there is one, else the first task: a call that starts a whole model has one
     arrow, to its first kernel. All tasks carry the connection id in their arguments.
     """
-    tails, tail_rows = _first(trace.api, np.arange(len(trace.api)), _rank(trace.api), "start")
+    tails, tail_rows = launching_calls(trace)
     tasks, task_rows = _first(trace.task, np.arange(len(trace.task)), None, "start")
     ops = np.flatnonzero(trace.comm["level"] == events.COMM_LEVELS.index("op")) if trace.comm else np.zeros(0, np.int64)
     comms, comm_rows = _first(trace.comm.take(ops) if trace.comm else trace.comm, ops, None, "start")
@@ -38,6 +38,20 @@ def flows(trace: Trace) -> Flows:
     is_comm = np.arange(len(ids)) < len(comms)
     shared, at_tail, at_head = np.intersect1d(tails, ids, assume_unique=True, return_indices=True)
     return Flows(shared, tail_rows[at_tail], heads[at_head], is_comm[at_head])
+
+
+def launching_calls(trace: Trace) -> tuple[Array, Array]:
+    """(correlations, api rows): the one call of each correlation that launched what carries it."""
+    return _first(trace.api, np.arange(len(trace.api)), _rank(trace.api), "start")
+
+
+def launched_by_communication(trace: Trace) -> Array:
+    """Mask of the task rows that a communication operator launched."""
+    ops = trace.comm["level"] == events.COMM_LEVELS.index("op") if trace.comm else np.zeros(0, bool)
+    if not ops.any() or "correlation" not in trace.comm or "correlation" not in trace.task:
+        return np.zeros(len(trace.task), bool)
+    launched = trace.comm["correlation"][ops]
+    return np.isin(trace.task["correlation"], launched[launched >= 0])
 
 
 def _rank(api: Columns) -> Array | None:

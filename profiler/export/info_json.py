@@ -42,35 +42,46 @@ def write(trace: Trace, prof_dir: Path) -> list[Path]:
     return made
 
 
-def _chip(trace: Trace) -> soc.Soc | None:
+def chip(trace: Trace) -> soc.Soc | None:
+    """The chip the trace names; None for an unknown one."""
     try:
         return soc.find(str(trace.meta.get("soc", "")))
     except KeyError:
         return None
 
 
+def host_identity(trace: Trace) -> tuple[str, str]:
+    """(uid, name) of the host. The uid is the same for all processes of one host, which is what it is read for."""
+    name = str(_host(trace).get("hostname", ""))
+    return str(zlib.crc32(name.encode())), name
+
+
+def _host(trace: Trace) -> Mapping[str, Any]:
+    host = trace.meta.get("host")
+    return host if isinstance(host, Mapping) else {"hostname": "" if host is None else str(host)}
+
+
 def _info(trace: Trace, device: int | None) -> dict[str, Any]:
-    meta, chip = trace.meta, _chip(trace)
-    host = meta.get("host")
-    facts: Mapping[str, Any] = host if isinstance(host, Mapping) else {"hostname": "" if host is None else str(host)}
+    meta, model = trace.meta, chip(trace)
+    facts = _host(trace)
     versions: Mapping[str, Any] = meta.get("versions") or {}
     ranks = meta.get("ranks") or [-1]
     command = meta.get("command", "")
     words = command.split() if isinstance(command, str) else [str(w) for w in command]
     devices = devices_of(trace)
-    hostname = str(facts.get("hostname", ""))
+    uid, hostname = host_identity(trace)
     cpus = int(facts.get("cpus", 0))
     return {
         "version": "1.0", "jobInfo": "NA", "OS": str(facts.get("os", "")), "hostname": hostname,
         "hwtype": str(facts.get("machine", "")),
         "devices": ",".join(map(str, devices if device is None else [device])), "platform": "",
-        "platform_version": PLATFORMS.get(chip.family, "") if chip is not None else "",
+        "platform_version": PLATFORMS.get(model.family, "") if model is not None else "",
         "pid": str(meta.get("pid", 0)), "pid_name": Path(words[0]).name if words else "", "upTime": "",
         "memoryTotal": int(facts.get("memory_kb", 0)), "cpuNums": cpus, "sysClockFreq": 100, "cpuCores": cpus, "netCardNums": 0,
         "rank_id": int(ranks[0]) if len(ranks) == 1 else -1,
         "drvVersion": str(versions.get("driver", meta.get("driver_version", ""))), "cannVersion": str(versions.get("cann", "")),
-        "hostUid": str(zlib.crc32(hostname.encode())),  # the same for all processes of one host, which is what it is read for
-        "DeviceInfo": [] if device is None or chip is None else [_device(device, chip)],
+        "hostUid": uid,
+        "DeviceInfo": [] if device is None or model is None else [_device(device, model)],
         "CPU": [{"Id": 0, "Name": str(facts.get("cpu", "")), "Frequency": "100.000000", "Logical_CPU_Count": cpus, "Type": ""}],
         "netCard": [],
     }

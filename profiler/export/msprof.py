@@ -1,13 +1,13 @@
-"""The msprof layout of a Trace: host/, device_N/ and mindstudio_profiler_output/ in an existing PROF folder."""
+"""The msprof layout of a Trace: host/, device_N/, mindstudio_profiler_output/ and msprof_*.db in an existing PROF folder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from profiler.export import api_statistic, info_json, op_statistic, op_summary, readme, task_time, timeline_json
+from profiler.export import api_statistic, info_json, msprof_db, op_statistic, op_summary, readme, task_time, timeline_json
 from profiler.trace import Trace
 
 OUTPUT = "mindstudio_profiler_output"
@@ -23,16 +23,19 @@ class Format(NamedTuple):
 
 
 FORMATS: tuple[Format, ...] = tuple(
-    Format(module.NAME, module.write) for module in (timeline_json, op_summary, op_statistic, api_statistic, task_time)
+    Format(module.NAME, module.write)
+    for module in (timeline_json, op_summary, op_statistic, api_statistic, task_time, msprof_db)
 )
 
 
-def export_msprof(trace: Trace, prof_dir: Path, now: datetime | None = None, progress: Progress | None = None) -> list[Path]:
+def export_msprof(
+    trace: Trace, prof_dir: Path, now: datetime | None = None, progress: Progress | None = None, only: Sequence[str] = ()
+) -> list[Path]:
     """The files written, in order; every one of an export carries the same stamp, its local time in seconds.
 
     `now` is that time (default: the clock). When files of the same second are there, the next free second is taken: no
-    earlier export is changed. Each file appears only when it is complete. FileNotFoundError when prof_dir does not exist,
-    OSError when the disk refuses.
+    earlier export is changed. `only`: names of FORMATS to write, none: all, and then README.txt too. Each file appears only
+    when it is complete. FileNotFoundError when prof_dir does not exist, OSError when the disk refuses.
     """
     if not prof_dir.is_dir():
         raise FileNotFoundError(f"no folder {prof_dir}")
@@ -41,19 +44,20 @@ def export_msprof(trace: Trace, prof_dir: Path, now: datetime | None = None, pro
     stamp = _free_stamp(folder, datetime.now() if now is None else now)
     made = info_json.write(trace, prof_dir)
     kinds = []
-    for done, form in enumerate(FORMATS, 1):
+    forms = [form for form in FORMATS if not only or form.name in only]
+    for done, form in enumerate(forms, 1):
         files = form.write(trace, folder, stamp)
         if files:
             kinds.append(form.name)
         made += files
         if progress is not None:
-            progress(form.name, done, len(FORMATS))
-    return [*made, readme.write(folder, kinds)]
+            progress(form.name, done, len(forms))
+    return made if only else [*made, readme.write(folder, kinds)]
 
 
 def _free_stamp(folder: Path, now: datetime) -> str:
     """YYYYMMDDhhmmss of the first second from now on that no file in the folder carries."""
-    taken = {path.stem.rpartition("_")[2] for path in folder.iterdir()}
+    taken = {path.stem.rpartition("_")[2] for path in (*folder.iterdir(), *folder.parent.glob("msprof_*.db"))}
     while (stamp := now.strftime("%Y%m%d%H%M%S")) in taken:
         now += timedelta(seconds=1)
     return stamp

@@ -12,12 +12,17 @@ from profiler.trace import Trace
 NAME = "msprof_db"
 # Each writes the tables of one subject; a table exists only when there are rows for it.
 TABLES: tuple[Callable[[Database, Trace], None], ...] = (
-    db_facts.write, db_tasks.write, db_comm.write, db_host.write, db_memory.write, db_counters.write,
+    db_facts.write,
+    db_tasks.write,
+    db_comm.write,
+    db_host.write,
+    db_memory.write,
+    db_counters.write,
 )
 
 
 def write(trace: Trace, folder: Path, stamp: str) -> list[Path]:
-    """The file, beside the folder of the text files as in real results; none for a trace without calls, tasks and communication."""
+    """The file, beside the folder of the text files as in real results; none for a trace without calls, tasks, communication."""
     if not (trace.api or trace.task or trace.comm):
         return []
     path = folder.parent / f"msprof_{stamp}.db"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from npu import events, soc
-from profiler.export import chrome, columns, csvtext, words
+from profiler.export import chrome, columns, csvtext, pmu, words
 from profiler.trace import Array, Columns, Trace
 
 NAME = "op_summary"
@@ -23,14 +23,6 @@ SHAPED_BY = ("block_dim", "mix_block_dim", "hf32", "in_shapes", "in_dtypes", "in
 # Columns only chips with the STARS scheduler have; the 910A class, 310 and 310P schedule otherwise.
 STARS_ONLY = ("Mix Block Dim", "Context ID", "aiv_time(us)")
 NO_STARS = ("910", "310", "310P")
-# The real order of the PipeUtilization group on chips with separate cores; other groups keep the order of the trace.
-PIPES = (
-    "aicore_time(us)", "aic_total_cycles", "aic_mac_time(us)", "aic_mac_ratio", "aic_scalar_time(us)", "aic_scalar_ratio",
-    "aic_mte1_time(us)", "aic_mte1_ratio", "aic_mte2_time(us)", "aic_mte2_ratio", "aic_fixpipe_time(us)", "aic_fixpipe_ratio",
-    "aic_icache_miss_rate", "aiv_time(us)", "aiv_total_cycles", "aiv_vec_time(us)", "aiv_vec_ratio", "aiv_scalar_time(us)",
-    "aiv_scalar_ratio", "aiv_mte2_time(us)", "aiv_mte2_ratio", "aiv_mte3_time(us)", "aiv_mte3_ratio", "aiv_icache_miss_rate",
-    "cube_utilization(%)",
-)
 
 
 class _Rows(NamedTuple):
@@ -55,22 +47,11 @@ def write(trace: Trace, folder: Path, stamp: str) -> list[Path]:
         return []
     dropped = STARS_ONLY if _without_stars(trace) else ()
     compute = tuple(c for c in COMPUTE if c not in dropped) if kernels else ()
-    pmu = tuple(c for c in counter_names(kernels) if c not in dropped)
-    both = (_kernel_rows(trace, kernels, compute, pmu), _comm_rows(trace, collectives, compute, len(pmu)))
+    counters = tuple(c for c in pmu.names(kernels) if c not in dropped)
+    both = (_kernel_rows(trace, kernels, compute, counters), _comm_rows(trace, collectives, compute, len(counters)))
     sources = [rows for rows in both if rows is not None]
     lines = _lines(_joined(sources), chrome.unix_zero(trace))
-    return csvtext.write_table(folder, NAME, stamp, (*FIRST, *compute, *pmu), lines, len(kernels) + len(collectives))
-
-
-def counter_names(task: Columns) -> tuple[str, ...]:
-    """The counter columns of a task table (pmu.csv), PipeUtilization in the real order before others.
-
-    On chips with separate cores the names carry the prefix aic_ or aiv_.
-    """
-    known = {row["name"] for row in words.rows_of("pmu.csv")}
-    floats = [n for n, c in task.items() if c.dtype == np.float64]
-    held = [n for n in floats if n in known or n.removeprefix("aic_").removeprefix("aiv_") in known]
-    return (*(n for n in PIPES if n in held), *(n for n in held if n not in PIPES))
+    return csvtext.write_table(folder, NAME, stamp, (*FIRST, *compute, *counters), lines, len(kernels) + len(collectives))
 
 
 def _without_stars(trace: Trace) -> bool:
@@ -80,7 +61,7 @@ def _without_stars(trace: Trace) -> bool:
         return False
 
 
-def _kernel_rows(trace: Trace, task: Columns, compute: Sequence[str], pmu: Sequence[str]) -> _Rows | None:
+def _kernel_rows(trace: Trace, task: Columns, compute: Sequence[str], counted: Sequence[str]) -> _Rows | None:
     if not task:
         return None
     strings = trace.strings
@@ -114,16 +95,17 @@ def _kernel_rows(trace: Trace, task: Columns, compute: Sequence[str], pmu: Seque
     }
     shapes = [",".join(f) for f in zip(*(made[n] for n in compute), strict=True)]
 
-    if pmu:
-        rows, which_pmu = columns.distinct([task[n] for n in pmu])
-        counters = ["," + ",".join(f) for f in zip(*(csvtext.counters(n, task[n][rows]) for n in pmu), strict=True)]
+    if counted:
+        values = pmu.shown(task, counted)
+        rows, which_pmu = columns.distinct([values[n] for n in counted])
+        counters = ["," + ",".join(f) for f in zip(*(csvtext.counters(n, values[n][rows]) for n in counted), strict=True)]
     else:
         counters, which_pmu = [""], np.zeros(len(task), np.int64)
     return _Rows(task["device"], columns.column(task, "model"), task["start"], task["end"] - task["start"],
                  columns.column(task, "task_id"), ((identities, which_identity), (shapes, which_shape), (counters, which_pmu)))
 
 
-def _comm_rows(trace: Trace, comm: Columns, compute: Sequence[str], pmu: int) -> _Rows | None:
+def _comm_rows(trace: Trace, comm: Columns, compute: Sequence[str], counted: int) -> _Rows | None:
     if not comm:
         return None
     rows, which = columns.distinct([comm["name"]])
@@ -134,7 +116,7 @@ def _comm_rows(trace: Trace, comm: Columns, compute: Sequence[str], pmu: int) ->
     nothing = np.full(len(comm), -1, np.int64)
     shape = ",".join("0" if n == "Block Dim" else na for n in compute)
     return _Rows(comm["device"], nothing, comm["start"], comm["end"] - comm["start"], nothing,
-                 ((identities, which), ([shape], zero), ([f",{na}" * pmu], zero)))
+                 ((identities, which), ([shape], zero), ([f",{na}" * counted], zero)))
 
 
 def _joined(sources: Sequence[_Rows]) -> _Rows:

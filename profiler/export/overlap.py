@@ -6,6 +6,7 @@ import numpy as np
 
 from npu import events
 from profiler.export import words
+from profiler.export.flows import launched_by_communication
 from profiler.intervals import Spans, gaps, subtract, union
 from profiler.trace import Trace
 
@@ -18,16 +19,13 @@ def overlap(trace: Trace, device: int) -> dict[str, Spans]:
     Computing: kernels of all kinds except those that a communication operator launched. Communication: whole operators.
     """
     nothing = union(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    communication, launched = nothing, np.zeros(0, np.int64)
+    communication = nothing
     if trace.comm:
         ops = trace.comm.take((trace.comm["level"] == events.COMM_LEVELS.index("op")) & (trace.comm["device"] == device))
         communication = union(ops["start"], ops["end"])
-        launched = ops["correlation"][ops["correlation"] >= 0] if "correlation" in ops else launched
     computing = nothing
     if trace.task:
-        own = trace.tasks_of(*words.KERNELS) & (trace.task["device"] == device)
-        if len(launched):
-            own &= ~np.isin(trace.task["correlation"], launched)
+        own = trace.tasks_of(*words.KERNELS) & (trace.task["device"] == device) & ~launched_by_communication(trace)
         computing = union(trace.task["start"][own], trace.task["end"][own])
     busy = union(np.concatenate((computing.starts, communication.starts)), np.concatenate((computing.ends, communication.ends)))
     free = gaps(busy, int(busy.starts[0]), int(busy.ends[-1])) if len(busy.starts) else nothing

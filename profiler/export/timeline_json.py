@@ -11,26 +11,58 @@ from profiler.export.flows import Flows, flows
 from profiler.trace import Trace
 
 NAME = "msprof"
+SLICE = 1_000_000  # events of one file; more are cut into msprof_slice_{i}_{stamp}.json
 Layer = Callable[[Trace, Flows], Iterator[list[str]]]
 LAYERS: tuple[Layer, ...] = (
-    timeline_host.events_of, timeline_device.events_of, timeline_comm.events_of, timeline_flows.events_of,
-    timeline_counters.events_of, timeline_overlap.events_of,
+    timeline_host.events_of,
+    timeline_device.events_of,
+    timeline_comm.events_of,
+    timeline_flows.events_of,
+    timeline_counters.events_of,
+    timeline_overlap.events_of,
 )
 
 
 def write(trace: Trace, folder: Path, stamp: str) -> list[Path]:
-    """The file; no file for a trace without host calls, tasks and communication."""
+    """The file, or its slices, each an array of its own; no file for a trace without host calls, tasks and communication.
+
+    Arrows are texts of two events and count as one; a slice has at most SLICE texts.
+    """
     if not (trace.api or trace.task or trace.comm):
         return []
-    path = folder / f"{NAME}_{stamp}.json"
     pairs = flows(trace)
-    with whole(path) as out:
-        separator = "["
-        for layer in LAYERS:
-            for events in layer(trace, pairs):
-                if events:
-                    out.write(separator)
-                    out.write(",\n".join(events))
-                    separator = ",\n"
-        out.write("]")
-    return [path]
+    chunks = (events for layer in LAYERS for events in layer(trace, pairs) if events)
+    paths: list[Path] = []
+    for part in _slices(chunks):
+        path = folder / f"{NAME}_slice_{len(paths)}_{stamp}.json"
+        with whole(path) as out:
+            separator = "["
+            for events in part:
+                out.write(separator)
+                out.write(",\n".join(events))
+                separator = ",\n"
+            out.write("]")
+        paths.append(path)
+    if len(paths) > 1:
+        return paths
+    return [paths[0].rename(folder / f"{NAME}_{stamp}.json")]
+
+
+def _slices(chunks: Iterator[list[str]]) -> Iterator[Iterator[list[str]]]:
+    """Chunks in runs of at most SLICE events. Each run must be read to its end before the next one is asked for."""
+    held: list[list[str]] = []  # the chunk that did not fit any more: at most one
+
+    def run(first: list[str]) -> Iterator[list[str]]:
+        count = len(first)
+        yield first
+        for chunk in chunks:
+            if count + len(chunk) > SLICE:
+                held.append(chunk)
+                return
+            count += len(chunk)
+            yield chunk
+
+    for first in chunks:
+        yield run(first)
+        while held:
+            yield run(held.pop())

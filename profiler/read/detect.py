@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from profiler.read import own
+from profiler.read import cluster, loose, msprof, own, torch_npu
 from profiler.trace import Trace
 
 Read = Callable[[Path], Trace]
@@ -20,7 +20,14 @@ class Layout(NamedTuple):
     read: Read
 
 
-LAYOUTS: tuple[Layout, ...] = (Layout("own capture", own.places, own.read),)
+# Own captures lie inside folders of the real layout, msprof folders inside those of torch_npu: the more exact comes first.
+LAYOUTS: tuple[Layout, ...] = (
+    Layout("own capture", own.places, own.read),
+    Layout("torch_npu or MindSpore profile", torch_npu.places, torch_npu.read),
+    Layout("msprof folder", msprof.places, msprof.read),
+    Layout("cluster analysis", cluster.places, cluster.read),
+    Layout("single files", loose.places, loose.read),
+)
 
 
 def find(path: Path) -> list[tuple[Read, Path]]:

@@ -1,15 +1,16 @@
-"""Own captures: raw segment files behind numpy memory maps, no conversion. Rows whose commit mark is missing (the process died
-while writing them) are left out; a truncated file gives the rows it has."""
+"""Own captures: raw segment files, read into contiguous columns. Rows whose commit mark is missing (the process died while
+writing them) are left out; a truncated file gives the rows it has."""
 
 from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from npu import events
 from npu.cost.counters import pipe_utilization
@@ -37,6 +38,7 @@ SHOWN = (
     "write_bytes",
     "flops",
 )
+SHARE = "cube_utilization(%)"
 UNITS = (
     "aic_time",
     "aic_mac",
@@ -70,13 +72,16 @@ def read(prof: Path) -> Trace:
     missing: list[Missing] = []
     meta = _meta(folder, missing)
     trace = Trace(prof, strings=Strings(_texts(folder, missing)), meta=meta, missing=missing)
-    layout = meta.get("tables", {})
+    layout = meta.pop("tables", {})  # in a Trace that name holds tables of sums
     kernels = _table(folder, "kernel", layout, missing)
     for name in ("api", "comm", "memory", "counter", "marker"):
-        setattr(trace, name, _columns(_table(folder, name, layout, missing)))
+        columns = _table(folder, name, layout, missing)
+        setattr(trace, name, Columns(columns if any(map(len, columns.values())) else None))
     trace.task = _tasks(_table(folder, "task", layout, missing), kernels, str(meta.get("soc", "")))
     if trace.api:
-        trace.api = trace.api.take(np.lexsort((trace.api["thread"], trace.api["start"])))
+        order = np.lexsort((trace.api["thread"], trace.api["start"]))
+        if (order[1:] < order[:-1]).any():
+            trace.api = trace.api.take(order)
     for table, count in dict(meta.get("lost", {})).items():
         missing.append(Missing(f"{count} rows of {table}", "the disk was full while the script ran"))
     if meta.get("ended_unix") is None:
@@ -116,15 +121,15 @@ def _dtype(table: str, layout: dict[str, Any]) -> np.dtype[Any]:
     return np.dtype([(str(name), CODES[code]) for name, code, _ in columns])
 
 
-def _table(folder: Path, table: str, layout: dict[str, Any], missing: list[Missing]) -> NDArray[Any]:
-    """All committed rows of a table as one structured array."""
+def _table(folder: Path, table: str, layout: dict[str, Any], missing: list[Missing]) -> dict[str, Array]:
+    """All committed rows of a table as contiguous columns, converted segment by segment."""
     dtype = _dtype(table, layout)
+    names = [n for n in dtype.names or () if n != "ok"]
     pieces = []
     for path in sorted(folder.glob(f"{table}.*.seg")):
         try:
-            rows = path.stat().st_size // dtype.itemsize
-            piece = np.memmap(path, dtype, "r", shape=(rows,)) if rows else np.zeros(0, dtype)
-        except (OSError, ValueError) as error:
+            piece = np.fromfile(path, dtype, path.stat().st_size // dtype.itemsize)
+        except OSError as error:
             missing.append(Missing(path.name, f"cannot be read: {error}"))
             continue
         # rows are written in order, so the committed ones are a prefix: find its end by bisection
@@ -132,32 +137,57 @@ def _table(folder: Path, table: str, layout: dict[str, Any], missing: list[Missi
         while low < high:
             middle = (low + high) // 2
             low, high = (middle + 1, high) if piece["ok"][middle] == 1 else (low, middle)
-        pieces.append(piece[:low])
-    return np.concatenate(pieces) if len(pieces) > 1 else pieces[0] if pieces else np.zeros(0, dtype)
+        pieces.append([np.ascontiguousarray(piece[n][:low]) for n in names])
+    columns: dict[str, Array] = {}
+    for number, name in enumerate(names):
+        columns[name] = np.concatenate([p[number] for p in pieces]) if pieces else np.zeros(0, dtype[name])
+        for copied in pieces:
+            copied[number] = columns[name][:0]  # its rows are in the column now
+    return columns
 
 
-def _columns(rows: NDArray[Any]) -> Columns:
-    return Columns({n: rows[n] for n in rows.dtype.names or () if n != "ok"}) if len(rows) else Columns()
+def _tasks(columns: dict[str, Array], kernels: dict[str, Array], soc: str) -> Columns:
+    """Task rows in start order with what their kernel's row says; counters follow from unit times and the measured time.
 
-
-def _tasks(rows: NDArray[Any], kernels: NDArray[Any], soc: str) -> Columns:
-    """Task rows in start order with what their kernel's row says; counters follow from unit times and the measured time."""
-    if not len(rows):
+    What a kernel's row says is looked up when it is asked for: most analyses look at few of these columns.
+    """
+    if not len(columns["start"]):
         return Columns()
-    rows = rows[np.lexsort((rows["task_id"], rows["start"]))]
-    columns = {n: rows[n] for n in rows.dtype.names or () if n != "ok"}
-    index = rows["kernel"]
-    known = (index >= 0) & (index < len(kernels))
+    start, number = columns["start"], columns["task_id"]
+    if not ((start[1:] > start[:-1]) | ((start[1:] == start[:-1]) & (number[1:] >= number[:-1]))).all():
+        order = np.lexsort((number, start))
+        columns = {n: c[order] for n, c in columns.items()}
+    index = columns["kernel"]
+    known = (index >= 0) & (index < len(kernels["name"]))
     if not known.any():
         return Columns(columns)
-    safe = np.where(known, index, 0)
-    for name in SHOWN:
-        values = kernels[name][safe]
-        columns[name] = np.where(known, values, np.nan if values.dtype.kind == "f" else -1).astype(values.dtype)
+    every = bool(known.all())
+
+    def of_kernel(values: Array) -> Array:
+        if every:
+            found: Array = values[index]
+            return found
+        nothing = np.nan if values.dtype.kind == "f" else -1
+        return np.where(known, values[np.where(known, index, 0)], nothing).astype(values.dtype)
+
+    made: dict[str, Array | Callable[[], Array]] = {**columns, **{n: partial(of_kernel, kernels[n]) for n in SHOWN}}
     try:
         chip = find(soc)
     except KeyError:
-        return Columns(columns)
-    units = {n: np.where(known, kernels[n][safe], np.nan) for n in UNITS}
-    columns |= cast("dict[str, Array]", pipe_utilization(rows["end"] - rows["start"], columns["block_dim"], columns["mix_block_dim"], units, chip))
-    return Columns(columns)
+        return Columns(made)
+    # A kernel's counters do not depend on how long it really took, but for the share of all cores, which is per ns here.
+    one = np.ones(len(kernels["name"]))
+    units = {n: kernels[n] for n in UNITS}
+    counters = pipe_utilization(one, kernels["block_dim"], kernels["mix_block_dim"], units, chip)
+    for name, values in cast("dict[str, Array]", counters).items():
+        looked_up = partial(of_kernel, values)
+        made[name] = partial(_share, looked_up, columns) if name == SHARE else looked_up
+    return Columns(made)
+
+
+def _share(per_ns: Callable[[], Array], columns: dict[str, Array]) -> Array:
+    """The share of all cores over the measured time; 0 for a task that took none."""
+    duration = columns["end"] - columns["start"]
+    values = per_ns()
+    shared: Array = np.divide(values, duration, out=np.where(np.isnan(values), np.nan, 0.0), where=duration > 0)
+    return shared

@@ -9,9 +9,36 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
+from npu.events import TABLES
 from profiler.record.layout import record, rows_of, segment
+
+# The writer of a table has a parameter for each column: handing values on in a tuple would double what a row costs.
+_WRITER = """
+def make(pack_into, size, following, lose):
+    place, at, end = None, 0, 0
+    def write({columns}):
+        nonlocal place, at, end
+        if at >= end:
+            fresh = following()
+            if fresh is None:
+                lose()
+                return
+            place, at, end = fresh, 0, len(fresh) // size * size
+        pack_into(place, at, {columns}, 1)
+        at += size
+    return write
+"""
+
+
+@cache
+def _maker(table: str) -> Callable[..., Callable[..., None]]:
+    """What makes writers of a table; compiled from its column names."""
+    names: dict[str, Callable[..., Callable[..., None]]] = {}
+    exec(_WRITER.format(columns=", ".join(f"_{c.name}" for c in TABLES[table][:-1])), names)
+    return names["make"]
 
 
 class Segments:
@@ -26,23 +53,11 @@ class Segments:
 
     def writer(self) -> Callable[..., None]:
         """A function that appends one row (values in column order, without the commit mark)."""
-        packed = self._record
-        size, pack_into = packed.size, packed.pack_into
-        place: mmap.mmap | bytearray = bytearray(0)
-        at = end = 0
+        made: Callable[..., None] = _maker(self.table)(self._record.pack_into, self._record.size, self._next, self._lose)
+        return made
 
-        def write(*values: object) -> None:
-            nonlocal place, at, end
-            if at >= end:
-                fresh = self._next()
-                if fresh is None:
-                    self.lost += 1
-                    return
-                place, at, end = fresh, 0, len(fresh) // size * size
-            pack_into(place, at, *values, 1)
-            at += size
-
-        return write
+    def _lose(self) -> None:
+        self.lost += 1
 
     def _next(self) -> mmap.mmap | None:
         """Map the next segment; None when the disk has no room for it."""

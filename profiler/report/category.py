@@ -11,9 +11,9 @@ import re
 import numpy as np
 
 from npu import events
+from profiler.report.words import say
 from profiler.trace import Array, Columns, Strings
 
-COPY = {"h2h": "copy host to host", "h2d": "copy host to device", "d2h": "copy device to host", "d2d": "copy on the device"}
 _NUMBER = re.compile(r"[_\-.:/\d]+$")
 
 
@@ -22,24 +22,24 @@ def family(name: str) -> str:
     return _NUMBER.sub("", name[:400]) or name[:400]
 
 
-def categories(table: str, rows: Columns, strings: Strings, names: Strings) -> Array:
+def categories(table: str, rows: Columns, strings: Strings, names: Strings, lang: str = "en") -> Array:
     """For each row the id (in `names`) of its category."""
     if not rows:
         return np.zeros(0, np.int64)
     if table == "task":
-        return _of_tasks(rows, strings, names)
+        return _of_tasks(rows, strings, names, lang)
     if table == "marker":
         return _of_markers(rows, strings, names)
     return _of_names(rows["name"], strings, names, keep=table == "api")
 
 
-def _of_tasks(tasks: Columns, strings: Strings, names: Strings) -> Array:
+def _of_tasks(tasks: Columns, strings: Strings, names: Strings, lang: str) -> Array:
     kind = tasks["kind"]
     made = _of_codes(kind, {n: k.replace("_", " ") for n, k in enumerate(events.KINDS)}, names, "task")
     copies = kind == events.KINDS.index("copy")
     direction = tasks.get("direction")
     if direction is not None and copies.any():
-        known = dict(enumerate(COPY[d] for d in events.DIRECTIONS))
+        known = dict(enumerate(say(f"copy.{d}", lang) for d in events.DIRECTIONS))
         made[copies] = _of_codes(direction[copies], known, names, "copy")
     work = np.isin(kind, (events.KINDS.index("kernel"), events.KINDS.index("aicpu")))
     if work.any():

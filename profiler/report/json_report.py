@@ -7,6 +7,7 @@ from typing import Any
 
 from profiler import texts
 from profiler.findings import Breakdown, Checked, Finding, Gain, Report
+from profiler.report import latency
 
 SCHEMA = 1
 TOOL = "npuscope"
@@ -23,7 +24,7 @@ def to_json(report: Report) -> dict[str, Any]:
         "missing": [{"what": what, "why": why} for what, why in report.missing],
         "checklist": [_checked(line) for line in report.checklist],
         "findings": [_finding(f, window) for f in report.findings],
-        "joint": _gain(report.joint, window),
+        "joint": gain_json(report.joint, window),
         "replay": None
         if report.quality is None
         else {
@@ -32,8 +33,20 @@ def to_json(report: Report) -> dict[str, Any]:
             "explained": report.quality.explained,
         },
         "breakdown": [_breakdown(b) for b in report.breakdown],
+        "idle": [
+            {
+                "device": i.device,
+                "us": i.time / 1000,
+                "host_us": i.host / 1000,
+                "reasons_us": {reason: ns / 1000 for reason, ns in i.reasons.items()},
+            }
+            for i in report.idle
+        ],
+        "rows": dict(report.rows),
+        "not_judged": [{"needs": u.need, "switch": u.switch, "rules": list(u.rules)} for u in report.unjudged],
+        "latency": latency.to_json(report.latency),
         "meta": dict(report.meta),
-    }
+    } | ({"views": {view.id: [dict(row) for row in view.rows] for view in report.views}} if report.views else {})
 
 
 def _checked(line: Checked) -> dict[str, Any]:
@@ -60,7 +73,7 @@ def _finding(finding: Finding, window: int) -> dict[str, Any]:
         "advice": texts.advice(finding),
         "why": texts.why(finding),
         "facts": dict(finding.facts),
-        "gain": _gain(finding.gain, window),
+        "gain": gain_json(finding.gain, window),
         "sites": list(finding.sites),
         "evidence": [
             {"label": e.label, "start_ns": e.start, "end_ns": e.end, "table": e.table, "rows": list(e.rows), "site": e.site}
@@ -69,7 +82,8 @@ def _finding(finding: Finding, window: int) -> dict[str, Any]:
     }
 
 
-def _gain(gain: Gain | None, window: int) -> dict[str, Any] | None:
+def gain_json(gain: Gain | None, window: int) -> dict[str, Any] | None:
+    """A gain with its share of the window; null for None."""
     if gain is None:
         return None
     return {

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from npu import events
+from profiler.report.words import say
 from profiler.trace import Array, Columns, Trace
 
 DEEPEST = 40  # rows of one lane; what overlaps more than this shares the last row
-COPY_LANES = {"h2h": "Host to host", "h2d": "Copies H2D", "d2h": "Copies D2H", "d2d": "Copies D2D"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +91,21 @@ def lane(group: str, title: str, table: str, rows: Columns, index: Array, repeat
     return Lane(group, title, table, index[by_depth], first, repeated, folded)
 
 
-def lanes_of(trace: Trace, process: str = "") -> list[Lane]:
+def lanes_of(trace: Trace, process: str = "", lang: str = "en") -> list[Lane]:
     """The lanes of one process, host first, then device by device: streams, copies, collectives.
 
     process: what to write before the group when several processes share the page, e.g. "Rank 1".
     """
     prefix = f"{process} · " if process else ""
-    return [*_host(trace, f"{prefix}Host"), *_devices(trace, f"{prefix}Device")]
+    host, device = (prefix + say(key, lang) for key in ("lane.host", "lane.device"))
+    return [*_host(trace, host, lang), *_devices(trace, device, lang)]
 
 
-def curves_of(trace: Trace, process: str = "") -> list[Curve]:
+def curves_of(trace: Trace, process: str = "", lang: str = "en") -> list[Curve]:
     """Memory curves per device and component, then counters per device and name."""
     prefix = f"{process} · " if process else ""
-    return [*_memory(trace, f"{prefix}Device"), *_counters(trace, f"{prefix}Device")]
+    device = prefix + say("lane.device", lang)
+    return [*_memory(trace, device, lang), *_counters(trace, device)]
 
 
 def _split(*keys: Array) -> Iterator[tuple[tuple[int, ...], Array]]:
@@ -122,13 +124,13 @@ def _column(rows: Columns, name: str) -> Array:
     return np.full(len(rows), -1, np.int64) if found is None else found
 
 
-def _host(trace: Trace, group: str) -> Iterator[Lane]:
+def _host(trace: Trace, group: str, lang: str) -> Iterator[Lane]:
     steps = np.zeros(0, np.int64)
     if trace.marker:
         is_step = trace.marker["kind"] == events.MARKERS.index("step")
         steps = np.flatnonzero(is_step)
         if len(steps):
-            yield lane(group, "Steps", "marker", trace.marker, steps)
+            yield lane(group, say("lane.steps", lang), "marker", trace.marker, steps)
     markers = np.setdiff1d(np.arange(len(trace.marker)), steps)
     threads: dict[tuple[int, ...], dict[str, Array]] = {}
     for table, rows, index in (("marker", trace.marker, markers), ("api", trace.api, np.arange(len(trace.api)))):
@@ -137,48 +139,49 @@ def _host(trace: Trace, group: str) -> Iterator[Lane]:
                 threads.setdefault(key, {})[table] = index[some]
     several = len({pid for pid, _ in threads}) > 1
     for (pid, thread), tables in sorted(threads.items()):
-        who = f"Thread {thread}" + (f" of {pid}" if several else "")
+        who = say("lane.thread.of" if several else "lane.thread", lang, thread=thread, pid=pid)
         if "marker" in tables:
-            yield lane(group, f"{who}: framework", "marker", trace.marker, tables["marker"])
+            yield lane(group, say("lane.framework", lang, who=who), "marker", trace.marker, tables["marker"])
         if "api" in tables:
-            yield lane(group, f"{who}: calls" if "marker" in tables else who, "api", trace.api, tables["api"])
+            yield lane(group, say("lane.calls", lang, who=who) if "marker" in tables else who, "api", trace.api, tables["api"])
 
 
-def _devices(trace: Trace, group: str) -> Iterator[Lane]:
+def _devices(trace: Trace, group: str, lang: str) -> Iterator[Lane]:
     devices = sorted({int(d) for t in (trace.task, trace.comm) if t for d in np.unique(t["device"])})
     for device in devices:
         name = f"{group} {device}" if device >= 0 else group
         if trace.task:
             here = np.flatnonzero(trace.task["device"] == device)
             for (stream,), some in _split(trace.task["stream"][here]):
-                yield lane(name, f"Stream {stream}" if stream >= 0 else "No stream", "task", trace.task, here[some])
-            yield from _copies(trace, name, here)
+                title = say("lane.stream" if stream >= 0 else "lane.no.stream", lang, stream=stream)
+                yield lane(name, title, "task", trace.task, here[some])
+            yield from _copies(trace, name, here, lang)
         if trace.comm:
-            yield from _collectives(trace, name, np.flatnonzero(trace.comm["device"] == device))
+            yield from _collectives(trace, name, np.flatnonzero(trace.comm["device"] == device), lang)
 
 
-def _copies(trace: Trace, group: str, here: Array) -> Iterator[Lane]:
+def _copies(trace: Trace, group: str, here: Array, lang: str) -> Iterator[Lane]:
     copies = here[trace.task["kind"][here] == events.KINDS.index("copy")]
     for (code,), some in _split(_column(trace.task, "direction")[copies]):
-        title = COPY_LANES[events.DIRECTIONS[code]] if 0 <= code < len(events.DIRECTIONS) else "Copies"
+        title = say(f"lane.{events.DIRECTIONS[code]}" if 0 <= code < len(events.DIRECTIONS) else "lane.copies", lang)
         yield lane(group, title, "task", trace.task, copies[some], repeated=True)
 
 
-def _collectives(trace: Trace, group: str, here: Array) -> Iterator[Lane]:
+def _collectives(trace: Trace, group: str, here: Array, lang: str) -> Iterator[Lane]:
     comm = trace.comm
     op = comm["level"][here] == events.COMM_LEVELS.index("op")
     groups = _column(comm, "group")
     several = len(np.unique(groups[here][op])) > 1
     for (of,), some in _split(groups[here[op]]):
         label = trace.strings[of] if several else ""
-        yield lane(group, f"Collectives {label}".strip(), "comm", comm, here[op][some])
+        yield lane(group, f"{say('lane.collectives', lang)} {label}".strip(), "comm", comm, here[op][some])
     for (of, plane), some in _split(groups[here[~op]], _column(comm, "plane")[here[~op]]):
         label = f"{trace.strings[of]} " if several else ""
-        title = f"Transfers {label}" + (f"plane {plane}" if plane >= 0 else "")
+        title = f"{say('lane.transfers', lang)} {label}" + (say("lane.plane", lang, plane=plane) if plane >= 0 else "")
         yield lane(group, title, "comm", comm, here[~op][some], folded=True)
 
 
-def _memory(trace: Trace, group: str) -> Iterator[Curve]:
+def _memory(trace: Trace, group: str, lang: str) -> Iterator[Curve]:
     memory = trace.memory
     if not memory:
         return
@@ -189,8 +192,8 @@ def _memory(trace: Trace, group: str) -> Iterator[Curve]:
         if not known:
             sign = np.select([memory["event"][rows] == events.MEMORY_EVENTS.index(e) for e in ("alloc", "free")], [1, -1], 0)
             known = {"allocated": np.cumsum(sign * np.abs(memory["bytes"][rows]))}
-        of = trace.strings[component]
-        yield Curve(f"{group} {device}" if device >= 0 else group, f"Memory {of}".strip(), "B", memory["time"][rows], known)
+        title = f"{say('lane.memory', lang)} {trace.strings[component]}".strip()
+        yield Curve(f"{group} {device}" if device >= 0 else group, title, "B", memory["time"][rows], known)
 
 
 def _counters(trace: Trace, group: str) -> Iterator[Curve]:

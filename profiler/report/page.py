@@ -14,6 +14,7 @@ from typing import Any
 
 from profiler.report.pack import packed_text
 from profiler.report.scene import as_json
+from profiler.report.words import words
 
 # In this order in the page; each has one idea.
 SCRIPTS = ("text.js", "theme.js", "data.js", "view.js", "layout.js", "curves.js", "draw.js", "marks.js", "path.js", "arrows.js",
@@ -21,12 +22,15 @@ SCRIPTS = ("text.js", "theme.js", "data.js", "view.js", "layout.js", "curves.js"
            "interact.js", "main.js")
 
 
-def write_page(out: Path, title: str, facts: dict[str, Any], columns: str, charts: list[dict[str, Any]]) -> Path:
+def write_page(out: Path, title: str, facts: dict[str, Any], columns: str, charts: list[dict[str, Any]], lang: str) -> Path:
     """Write the page: facts as JSON, columns as packed by scene(), charts as made by charts(); no charts, no plotly inside."""
+    known = words(lang)
     parts = {
         "TITLE": html.escape(title),
         "STYLE": _asset("timeline.css"),
-        "FACTS": as_json({**facts, "title": title}),
+        "LANG": lang,
+        "NOSCRIPT": html.escape(known["noscript"]),
+        "FACTS": as_json({**facts, "title": title, "words": known}),
         "COLUMNS": columns,
         "CHARTS": as_json(charts),
         "PLOTLY": _plotly() if charts else "",

@@ -15,6 +15,7 @@ from npu import events
 from profiler.report.category import categories
 from profiler.report.lanes import Curve, Lane, curves_of, lanes_of
 from profiler.report.pack import Pack
+from profiler.report.words import say
 from profiler.trace import Array, Columns, Strings, Trace
 
 TABLES = ("api", "task", "comm", "marker")
@@ -49,7 +50,7 @@ class Clock:
 
 
 def scene(
-    trace: Trace, window: tuple[int, int] | None = None, path: Sequence[tuple[str, int]] = ()
+    trace: Trace, window: tuple[int, int] | None = None, path: Sequence[tuple[str, int]] = (), lang: str = "en"
 ) -> tuple[dict[str, Any], str]:
     """(facts, packed columns in base64) of a trace and its parts. window: what to show first, ns of the trace; else all.
 
@@ -61,10 +62,10 @@ def scene(
     lanes, curves, tables, left_out = [], [], [], []
     at, latest = 0, 0
     for number, part in enumerate(parts):
-        title = part_title(part, number) if len(parts) > 1 else ""
-        category = {t: categories(t, getattr(part, t), part.strings, names) for t in TABLES}
+        title = part_title(part, number, lang) if len(parts) > 1 else ""
+        category = {t: categories(t, getattr(part, t), part.strings, names, lang) for t in TABLES}
         name = {t: _names(getattr(part, t), part.strings, names) for t in TABLES}
-        for lane in lanes_of(part, title):
+        for lane in lanes_of(part, title, lang):
             rows: Columns = getattr(part, lane.table)
             start = clock.relative(part, rows["start"][lane.rows])
             length = np.maximum(rows["end"][lane.rows] - rows["start"][lane.rows], 0)
@@ -76,7 +77,7 @@ def scene(
             lanes.append(_lane_facts(lane, number, at))
             at += len(lane.rows)
             latest = max(latest, int((start + length).max(initial=0)))
-        for curve in curves_of(part, title):
+        for curve in curves_of(part, title, lang):
             curves.append(_curve_facts(curve, pack, clock.relative(part, curve.time)))
             latest = max(latest, int(clock.relative(part, curve.time).max(initial=0)))
         for table in TABLES:
@@ -88,7 +89,7 @@ def scene(
         "base": clock.base, "latest": latest, "bars": at, "lanes": lanes, "curves": curves, "tables": tables,
         "window": [0, latest] if window is None or window[1] <= window[0] else [t - clock.base for t in window],
         "columns": {n: pack.ints(np.concatenate(c) if c else np.zeros(0, np.int64)) for n, c in bars.items()},
-        "leftOut": sorted(set(left_out)), "parts": [part_title(p, n) for n, p in enumerate(parts)],
+        "leftOut": sorted(set(left_out)), "parts": [part_title(p, n, lang) for n, p in enumerate(parts)],
     }
     if path:
         facts["path"] = {"tables": list(TABLES), "table": pack.ints(np.array([TABLES.index(t) for t, _ in path])),
@@ -107,12 +108,12 @@ def as_json(value: object) -> str:
     return text
 
 
-def part_title(part: Trace, number: int) -> str:
+def part_title(part: Trace, number: int, lang: str = "en") -> str:
     """Rank 3; else Process 4711; else the place in the list."""
     ranks, pid = part.meta.get("ranks"), part.meta.get("pid")
     if isinstance(ranks, (list, tuple)) and len(ranks) == 1:
-        return f"Rank {ranks[0]}"
-    return f"Process {pid}" if pid is not None else f"Process {number + 1}"
+        return say("part.rank", lang, rank=ranks[0])
+    return say("part.process", lang, number=number + 1 if pid is None else pid)
 
 
 def _names(rows: Columns, strings: Strings, names: Strings) -> Array:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from npu.units import duration
 from profiler import texts
-from profiler.findings import Breakdown, Finding, Report
+from profiler.findings import Breakdown, Finding, Idle, Report
+from profiler.report import latency as latencies
+from profiler.report.view_table import view_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,29 +20,43 @@ STYLES = {"critical": "bold red", "warning": "yellow", "note": "cyan"}
 STATES = {"fine": "green", "findings": "yellow", "not_measured": "dim"}
 PARTS = ("preparing", "computing", "communication_not_overlapped", "copies", "idle", "tail")
 INDENT = " " * 3
+IDLE_SHARE, BOUND_SHARE = 0.03, 0.10  # of the window: from where idle time is explained, and called host-bound
+HOST_BOUND = 0.5  # of the idle time
+UNLINKED = 0.5  # of the idle time; with more of it nobody can be blamed
+REASONS_MOST = 4
 WIDEST = 120  # columns; longer lines of prose are hard to read
 
 
-def print_report(report: Report, console: Console, lang: str = "en") -> None:
+def print_report(report: Report, console: Console, lang: str = "en", latency: bool = False) -> None:
     """Print a report. The console decides on colours and width (it honours NO_COLOR and pipes); terminals wider than WIDEST
-    columns are not filled."""
+    columns are not filled. latency: show how long iterations take even when they are alike."""
     from rich.text import Text
 
     width = min(console.width, WIDEST) if console.is_terminal else console.width
-    for prefix, text in _lines(report, lang):
+    for prefix, text in _lines(report, lang, latency):
         margin = _width(prefix)
         for number, line in enumerate(text.wrap(console, max(20, width - margin))):
             line.rstrip()
             line = Text(prefix if number == 0 else " " * margin) + line
             line.rstrip()
             console.print(line, soft_wrap=True, highlight=False)
+    for view in report.views:
+        for row in view_lines(view, lang):
+            cut = Text(row)
+            cut.truncate(console.width, overflow="ellipsis")  # a wrapped table has no columns
+            console.print(cut, soft_wrap=True, highlight=False)
 
 
-def _lines(report: Report, lang: str) -> Iterator[tuple[str, Text]]:
+def _lines(report: Report, lang: str, latency: bool) -> Iterator[tuple[str, Text]]:
     """(what stands before the first line, text) of every paragraph."""
     from rich.text import Text
 
     yield "", Text(_header(report, lang), style="bold")
+    if report.rows:
+        comma = texts.label("word", "comma", lang)
+        counted = comma.join(f"{texts.label('table', name, lang)} {count:,}" for name, count in report.rows.items())
+        total = f"{sum(report.rows.values()):,}"
+        yield "", Text(texts.label("word", "rows", lang).format(total=total, rows=counted), style="dim")
     yield "", Text("")
     width = max(_width(texts.label("layer", line.layer, lang)) for line in report.checklist) if report.checklist else 0
     for number, line in enumerate(report.checklist, 1):
@@ -51,6 +67,7 @@ def _lines(report: Report, lang: str) -> Iterator[tuple[str, Text]]:
         yield "", Text("")
         for prefix, text in _breakdown(device, list(records), report.steps, lang):
             yield prefix, Text(text)
+        yield from (("  ", Text(t)) for i in report.idle if i.device == device for t in _idle(i, report, lang))
     yield "", Text("")
     yield "", Text(texts.label("word", "findings" if report.findings else "no_findings", lang), style="bold")
     number = 0
@@ -61,6 +78,9 @@ def _lines(report: Report, lang: str) -> Iterator[tuple[str, Text]]:
             continue
         number += 1
         yield from _finding(number, finding, report, lang)
+    if latency or latencies.speaks(report.latency):
+        yield "", Text("")
+        yield from (("", Text(t)) for t in latencies.lines(report.latency, lang))
     yield from (("", Text(t)) for t in _closing(report, lang))
 
 
@@ -107,6 +127,27 @@ def _breakdown(device: int, records: Sequence[Breakdown], steps: int, lang: str)
         yield "  ", f"{name}{' ' * (width - _width(name))}  {duration(value):>8}  {texts.percent(value / whole):>6}"
 
 
+def _idle(idle: Idle, report: Report, lang: str) -> Iterator[str]:
+    """Why the device was idle; said to be host-bound where that is much of the window and mostly the host's doing."""
+    window = max(1, report.window[1] - report.window[0])
+    if idle.time < IDLE_SHARE * window:
+        return
+    comma = texts.label("word", "comma", lang)
+    reasons = comma.join(
+        f"{texts.label('reason', name, lang)} {duration(ns)}" for name, ns in list(idle.reasons.items())[:REASONS_MOST]
+    )
+    if idle.reasons.get("unlinked", 0) > UNLINKED * idle.time:
+        yield texts.label("word", "idle_unknown", lang).format(idle=duration(idle.time), share=texts.percent(idle.time / window))
+        return
+    bound = "host_bound" if idle.host >= HOST_BOUND * idle.time and idle.time >= BOUND_SHARE * window else "idle_because"
+    yield texts.label("word", bound, lang).format(
+        idle=duration(idle.time),
+        share=texts.percent(idle.time / window),
+        host=texts.percent(idle.host / idle.time),
+        reasons=reasons,
+    )
+
+
 def _finding(number: int, finding: Finding, report: Report, lang: str) -> Iterator[tuple[str, Text]]:
     from rich.text import Text
 
@@ -138,3 +179,11 @@ def _closing(report: Report, lang: str) -> Iterator[str]:
         yield ""
         yield _head("missing", lang).rstrip()
         yield from (f"  {what}: {why}" for what, why in report.missing)
+    if report.unjudged:
+        yield ""
+        yield _head("unjudged", lang).rstrip()
+        for lack in report.unjudged:
+            rules = texts.label("word", "comma", lang).join(lack.rules)
+            yield "  " + texts.label("word", "needs", lang).format(
+                need=texts.label("need", lack.need, lang), switch=lack.switch, rules=rules
+            )

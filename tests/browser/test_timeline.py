@@ -73,6 +73,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {
         "timeline": write_timeline(trace(), report(), folder / "timeline.html", texts, "made", path=[("api", 1), ("task", 1)]),
         "report": write_report(trace(), report(), folder / "report.html", texts, "made"),
+        "chinese": write_report(trace(), report(), folder / "chinese.html", texts, "made", lang="zh"),
         "empty": write_timeline(Trace(Path("nothing")), None, folder / "empty.html", texts),
     }
 
@@ -261,6 +262,21 @@ def test_the_report_page_holds_everything(page: Any, files: dict[str, Path]) -> 
     page.click("[data-finding='sync-every-submit'] .card-head")
     assert page.evaluate("npuscope.state.bands.length") == STEPS
     assert page.locator("#plane").is_visible()
+
+
+def test_the_page_speaks_chinese(page: Any, files: dict[str, Path]) -> None:
+    show(page, files["chinese"])
+    text = page.inner_text("body")
+    assert "20 个 step" in text and "框架与图" in text and "关键路径" not in text  # no path was given, so no button for it
+    assert page.evaluate("document.documentElement.lang") == "zh"
+    assert page.inner_text("#fit") == "适应窗口" and page.get_attribute("#query", "placeholder") == "搜索名称（/）"
+    labels = [t.split("\n")[0] for t in page.locator("#labels button").all_inner_texts()]
+    assert labels == ["主机", "Step", "线程 0", "设备 0", "Stream 1", "Stream 3", "H2D 拷贝", "内存", "power W"]
+    colour = page.evaluate("""() => {
+      const { data } = npuscope;
+      return data.names.includes("主机到设备拷贝") && !data.names.includes("copy host to device");
+    }""")
+    assert colour
 
 
 def test_an_empty_trace_says_so(page: Any, files: dict[str, Path]) -> None:

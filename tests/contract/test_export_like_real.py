@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from profiler.export import api_statistic, op_statistic, op_summary, timeline_json
+from profiler.export import api_statistic, op_statistic, op_summary, pmu, timeline_json
 from profiler.trace import Trace
 from tests.made import TEXTS, Made
 
@@ -61,7 +61,7 @@ def trace_of(rows: list[dict[str, str]]) -> Trace:
         made.rows["task"][-1] |= {"start": start, "end": end}
     trace = made.trace()
     kernels = [r for r in rows if r["Task Type"] != "COMMUNICATION"]
-    counters = {n: np.array([float("nan") if r[n] == "N/A" else float(r[n]) for r in kernels]) for n in op_summary.PIPES}
+    counters = {n: np.array([float("nan") if r[n] == "N/A" else float(r[n]) for r in kernels]) for n in pmu.PIPES}
     hf32 = np.array([trace.strings.id(r["HF32 Eligible"]) for r in kernels])
     trace.task = trace.task.with_columns(hf32=hf32, **counters)
     return trace

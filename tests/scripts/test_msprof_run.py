@@ -99,8 +99,8 @@ def test_ctrl_c_ends_the_script_and_still_exports(tmp_path) -> None:
     env = {**os.environ, "NPU_STATE_DIR": str(tmp_path / "state")}
     child = subprocess.Popen([BIN / "msprof", "run", "--no-summary", "--output", str(tmp_path), str(script), "1"], env=env,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    while child.stdout.readline() != "waiting\n":
-        time.sleep(0.01)
+    while (line := child.stdout.readline()) != "waiting\n":
+        assert line, child.stderr.read()
     os.killpg(child.pid, signal.SIGINT)
     _, err = child.communicate(timeout=60)
     assert child.returncode == 130

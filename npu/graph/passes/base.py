@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,11 +12,22 @@ UB = "ub_fusion"  # several operators become one kernel
 
 @dataclass(frozen=True)
 class Group:
-    """Nodes that become one kernel: in the order of the graph, the first one is the head and gives the operator type."""
+    """Nodes that become one kernel.
+
+    label names the kernel function, e.g. ConvHardSwish. kernel: the operator that the whole group is (a key of
+    npu.ops.fused), "" where the head with a tail behind it is meant. dims: of its Work, where shapes alone do not say them.
+    rounds: results inside are rounded to the working precision as they were between kernels (vector chains).
+    passes: the fusions that made it, in order.
+    """
 
     nodes: tuple[Any, ...]
-    label: str  # names the kernel function, e.g. ConvHardSwish
-    fused_by: str
+    head: Any
+    root: Any  # the node whose result leaves the group last
+    label: str
+    passes: tuple[str, ...]
+    kernel: str = ""
+    dims: tuple[int, ...] = ()
+    rounds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +47,46 @@ class Outcome:
     effected: int = 0
     near_misses: list[NearMiss] = field(default_factory=list)
 
+    def refuse(self, fusion: str, node: Any, reason: str) -> None:
+        self.near_misses.append(NearMiss(fusion, str(node.name), reason))
+
 
 @dataclass
 class Work:
-    """What passes share: the graph, the groups made so far, and the nodes that already lie in one."""
+    """What passes share: the graph, and the group each node lies in. half: float32 is worked on in half precision."""
 
     graph: Any
-    groups: list[Group] = field(default_factory=list)
-    taken: set[int] = field(default_factory=set)
+    held: dict[int, Group] = field(default_factory=dict)
 
-    def group(self, nodes: list[Any], label: str, fused_by: str) -> None:
-        position = {id(n): at for at, n in enumerate(self.graph)}
-        self.groups.append(Group(tuple(sorted(nodes, key=lambda n: position[id(n)])), label, fused_by))
-        self.taken |= {id(n) for n in nodes}
+    @property
+    def groups(self) -> list[Group]:
+        """Every group once, in the order they were made."""
+        return list({id(g): g for g in self.held.values()}.values())
 
-    def free(self, nodes: list[Any]) -> bool:
-        return not any(id(n) in self.taken for n in nodes)
+    def group(self, nodes: Iterable[Any], label: str, fused_by: str, head: Any = None, root: Any = None, kernel: str = "",
+              dims: tuple[int, ...] = (), rounds: bool = False) -> Group:
+        """Make one kernel of these nodes; groups that they form already are taken into it whole. head: the first node unless said;
+        root: the last one."""
+        given = list(nodes)
+        members = {id(n): n for n in given}
+        earlier: list[str] = []
+        for node in given:
+            known = self.held.get(id(node))
+            if known is not None:
+                members |= {id(n): n for n in known.nodes}
+                earlier += [p for p in known.passes if p not in earlier]
+        made = Group(tuple(members.values()), head or given[0], root or given[-1], label, (*earlier, fused_by), kernel, dims, rounds)
+        for key in members:
+            self.held[key] = made
+        return made
+
+    def free(self, nodes: Iterable[Any]) -> bool:
+        return not any(id(n) in self.held for n in nodes)
+
+    def members(self, node: Any) -> tuple[Any, ...]:
+        """The node with those it forms one kernel with."""
+        known = self.held.get(id(node))
+        return known.nodes if known is not None else (node,)
 
 
 class Pass(NamedTuple):

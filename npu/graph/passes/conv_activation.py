@@ -6,10 +6,9 @@ they are matched as a whole with the convolution's output as the repeated value 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from npu.graph.passes.base import NearMiss, Outcome, Work
-from npu.graph.passes.matcher import Const, Op, Var, escapes, match
+from npu.graph.passes.base import Outcome, Work
+from npu.graph.passes.fusing import behind
+from npu.graph.passes.matcher import Const, Op, Var
 
 NAME = "TbeConv2DEltwisePass"
 X = Var("x")
@@ -27,13 +26,16 @@ def _by_six(inner: Op) -> tuple[Op, Op]:
 
 
 # name of the kernel function -> what it looks like. The bigger form comes first: the first that matches is taken.
-FORMS: tuple[tuple[str, Op], ...] = (
+WRITTEN_OUT: tuple[tuple[str, Op], ...] = (
     *(("HardSwish", form) for form in _by_six(_times(X, CLIP6))),
     *(("HardSwish", _times(X, form)) for form in _by_six(CLIP6)),
     ("HardSwish", _times(X, HARD_SIGMOID)),
     *(("HardSigmoid", form) for form in _by_six(CLIP6)),
     ("Swish", _times(X, Op(("Sigmoid",), (X,)))),
     ("Mish", _times(X, Op(("Tanh",), (Op(("Softplus",), (X,)),)))),
+)
+FORMS: tuple[tuple[str, Op], ...] = (
+    *WRITTEN_OUT,
     *((kind, Op((kind,), (X,))) for kind in (
         "Clip", "LeakyRelu", "PRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Tanh", "Elu", "Gelu", "Mish", "Swish")),
 )
@@ -41,32 +43,4 @@ CONVOLUTIONS = {"Conv"}
 
 
 def run(work: Work) -> Outcome:
-    return fuse(work, NAME, FORMS)
-
-
-def fuse(work: Work, name: str, forms: Sequence[tuple[str, Op]]) -> Outcome:
-    """Group each convolution with the activation behind it, the biggest form first, where no inner value is used elsewhere."""
-    outcome = Outcome()
-    seen: set[int] = set()
-    refused: dict[int, NearMiss] = {}
-    for label, form in forms:
-        for node in work.graph:
-            if node.op_type not in form.types or id(node) in work.taken:
-                continue
-            found = match(form, node)
-            head = found.values["x"].producer() if found is not None else None
-            if found is None or head is None or head.op_type not in CONVOLUTIONS or head.domain:
-                continue
-            if not work.free([head, *found.nodes]):
-                continue
-            seen.add(id(head))
-            reason = escapes([head, *found.nodes], node)
-            if reason:
-                refused.setdefault(id(head), NearMiss(name, head.name, reason))
-                continue
-            refused.pop(id(head), None)
-            work.group([head, *found.nodes], head.op_type + label, name)
-            outcome.effected += 1
-    outcome.matched = len(seen)
-    outcome.near_misses = list(refused.values())
-    return outcome
+    return behind(work, NAME, FORMS, CONVOLUTIONS)

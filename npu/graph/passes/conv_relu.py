@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from npu.graph.passes.base import Outcome, Work
-from npu.graph.passes.conv_activation import fuse
+from npu.graph.passes.conv_activation import CONVOLUTIONS
+from npu.graph.passes.fusing import behind
 from npu.graph.passes.matcher import Op, Var
 
 NAME = "TbeConv2DReluv2Pass"
@@ -11,4 +12,4 @@ FORMS = (("Relu", Op(("Relu",), (Var("x"),))),)
 
 
 def run(work: Work) -> Outcome:
-    return fuse(work, NAME, FORMS)
+    return behind(work, NAME, FORMS, CONVOLUTIONS)

@@ -10,6 +10,7 @@ from npu import cost, events
 from profiler.analysis.calls import COPY, blocking, column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import SetTo
+from profiler.analysis.groups import distinct
 from profiler.trace import Array
 
 H2D, D2H = events.DIRECTIONS.index("h2d"), events.DIRECTIONS.index("d2h")
@@ -51,7 +52,7 @@ def pinned(context: Context, copies: Copies) -> tuple[SetTo, ...]:
     if not len(chosen.rows):
         return ()
     measured = context.trace.task["end"][chosen.task] - context.trace.task["start"][chosen.task]
-    kinds, position = np.unique(np.stack((chosen.bytes, chosen.direction), axis=1), axis=0, return_inverse=True)
+    kinds, position = distinct(chosen.bytes, chosen.direction)
     ratio = np.array([model_ns(context, b, d, "pinned") / model_ns(context, b, d, "pageable") for b, d in kinds.tolist()])
     return (SetTo(chosen.task, (measured * ratio[position.ravel()]).astype(np.int64)),)
 

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from npu import events
-from profiler.analysis.calls import COPY, SYNC_DEVICE, SYNC_STREAM, column
+from profiler.analysis.calls import COPY, EXECUTE, SYNC_DEVICE, SYNC_STREAM, column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import DropCalls
-from profiler.analysis.judge import REPEAT_MIN, Name, judged
+from profiler.analysis.judge import REPEAT_MIN, Name, at_most, judged
+from profiler.analysis.rules.waits import ranking, worth_naming
+from profiler.analysis.statistics import call_sums
 from profiler.findings import Finding
 from profiler.trace import Array
 
@@ -23,12 +25,16 @@ EVIDENCE_MOST = 3
 def sync_every_submit(context: Context) -> Iterator[Finding]:
     """Fires when over half of the stream waits of the window follow one launch (at most SUBMITS_MOST) directly and the device
     is idle after them. Silent where the host reads results between the wait and the next launch. The last wait of a thread
-    always stays. Gain: the same run without these calls.
+    always stays. Gain: the same run without these calls. With sums of calls only: their total, at most, when there are as many
+    waits as half of the model executions.
     """
+    if not context.trace.api:
+        yield from _from_sums(context)
+        return
     syncs = context.calls_in_window(context.trace.api_named(*SYNC_STREAM, *SYNC_DEVICE))
     if len(syncs) < REPEAT_MIN:
         return
-    chosen, next_launch, total = _direct(context, syncs)
+    chosen, next_launch, total = direct(context, syncs)
     if len(chosen) < REPEAT_MIN or len(chosen) <= DIRECT_SHARE * total:
         return
     api, task = context.trace.api, context.trace.task
@@ -56,7 +62,23 @@ def sync_every_submit(context: Context) -> Iterator[Finding]:
     )
 
 
-def _direct(context: Context, syncs: Array) -> tuple[Array, Array, int]:
+def _from_sums(context: Context) -> Iterator[Finding]:
+    sums = call_sums(context.trace)
+    mine = [s for s in sums if s.name in SYNC_STREAM]
+    count, total = sum(s.count for s in mine), sum(s.total_ns for s in mine)
+    runs = sum(s.count for s in sums if s.name in EXECUTE)
+    if runs and count >= max(REPEAT_MIN, DIRECT_SHARE * runs) and worth_naming(context, total):
+        facts = {
+            "call": mine[0].name,
+            "count": count,
+            "per_step": round(count / runs, 1),
+            "waited_ns": total,
+            "ranking": ranking(context),
+        }
+        yield at_most(context, NAME._replace(id="sync-every-submit-sums"), facts, total)
+
+
+def direct(context: Context, syncs: Array) -> tuple[Array, Array, int]:
     """Waits that follow at most SUBMITS_MOST launches and precede another one with no reading of results in between; the
     launch after each; and how many waits were looked at (those that have a launch before and after)."""
     api = context.trace.api

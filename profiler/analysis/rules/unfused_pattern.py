@@ -11,6 +11,7 @@ from npu.patterns import PATTERNS, Pattern
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import fuse
+from profiler.analysis.groups import distinct
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.shapes import BYTES, conv_work, shapes
 from profiler.findings import Finding
@@ -151,7 +152,7 @@ def _ratios(context: Context, heads: Array) -> tuple[Array, bool]:
     names = ("op_type", "in_shapes", "in_dtypes", "in_formats", "out_shapes", "out_formats")
     if any(n not in task for n in names):
         return np.ones(len(heads)), False
-    kinds, position = np.unique(np.stack([task[n][heads] for n in names], axis=1), axis=0, return_inverse=True)
+    kinds, position = distinct(*(task[n][heads] for n in names))
     ratios, complete = np.ones(len(kinds)), True
     for i, ids in enumerate(kinds.tolist()):
         work = conv_work(*(text[n] for n in ids))
@@ -173,7 +174,8 @@ def _intermediate(context: Context, tails: Array) -> int:
     task, text = context.trace.task, context.trace.strings
     if "in_shapes" not in task or "in_dtypes" not in task:
         return 0
-    kinds, counts = np.unique(np.stack((task["in_shapes"][tails], task["in_dtypes"][tails]), axis=1), axis=0, return_counts=True)
+    kinds, place = distinct(task["in_shapes"][tails], task["in_dtypes"][tails])
+    counts = np.bincount(place)
     total = 0
     for (shape, dtype), count in zip(kinds.tolist(), counts.tolist(), strict=True):
         first = shapes(text[shape])[0]

@@ -8,7 +8,7 @@ function loadPlotly() {
     const script = document.createElement("script");
     script.src = URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
     script.onload = () => { URL.revokeObjectURL(script.src); done(window.Plotly); };
-    script.onerror = () => failed(new Error("the chart library in this page cannot be read"));
+    script.onerror = () => failed(new Error(say("charts.broken")));
     document.head.append(script);
   }));
   return plotly;
@@ -16,7 +16,7 @@ function loadPlotly() {
 
 async function drawCharts() {
   const box = byId("charts");
-  if (!figures.length) return box.replaceChildren(note("This page was made without charts, or nothing was measured that they could show."));
+  if (!figures.length) return box.replaceChildren(note(say("empty.charts")));
   if (!box.childElementCount) {
     box.append(...figures.map(({ title, figure }) => element("figure", {}, element("figcaption", { text: title }), sized(figure))));
   }

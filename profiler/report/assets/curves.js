@@ -3,7 +3,7 @@
 
 const valueText = (curve, value) => (curve.unit === "B" ? size(value) : `${Number(value.toPrecision(4)).toLocaleString("en-US")} ${curve.unit}`.trim());
 
-const curveLabel = (curve) => (curve.series.length ? `peak ${valueText(curve, curve.most)}` : "");
+const curveLabel = (curve) => (curve.series.length ? say("curve.peak", { value: valueText(curve, curve.most) }) : "");
 
 function drawCurve(ctx, item, y) {
   const { curve } = item, height = item.thin ? THIN : CURVE, top = y + PAD + 2, bottom = top + height - 4;

@@ -1,6 +1,5 @@
 // The packed columns back into typed arrays (the other half of profiler/report/pack.py), and look-ups over them.
 
-const facts = JSON.parse(byId("facts").textContent);
 const data = { start: null, end: null, name: null, category: null, row: null, sum: null, names: [], lanes: [], curves: [], tables: new Map() };
 let buffer = null;
 

@@ -29,17 +29,17 @@ function valueOf(detail, name, raw) {
   if (detail.kind === "code") return raw < 0 ? "" : (detail.texts[raw] ?? String(raw)).replaceAll("_", " ");
   if (Number.isNaN(raw) || (raw < 0 && detail.form !== "real")) return "";
   if (BYTES.has(name)) return `${size(raw)}${raw >= 1024 ? ` (${count(raw)} B)` : ""}`;
-  if (name === "blocking") return raw ? "yes" : "no";
+  if (name === "blocking") return say(raw ? "yes" : "no");
   return detail.form !== "int" ? Number(raw.toPrecision(7)).toString() : String(raw);
 }
 
 function renderDetails(bar) {
   const box = byId("details");
-  if (bar < 0) return box.replaceChildren(element("p", { class: "empty-note", text: "Click an event in the timeline to see all that is known about it." }));
+  if (bar < 0) return box.replaceChildren(element("p", { class: "empty-note", text: say("empty.details") }));
   const lane = laneOf(bar), table = tableOf(lane), row = data.row[bar], start = data.start[bar], end = data.end[bar];
   const name = data.names[data.name[bar]];
-  const pairs = [["lane", `${lane.group}, ${lane.title}`], ["duration", `${duration(end - start)} (${count(end - start)} ns)`],
-    ["start", clock(start)], ["end", clock(end)]];
+  const pairs = [[say("detail.lane"), lane.group + say("comma") + lane.title], [say("detail.duration"), `${duration(end - start)} (${count(end - start)} ns)`],
+    [say("detail.start"), clock(start)], [say("detail.end"), clock(end)]];
   for (const [key, detail] of Object.entries(table.columns)) {
     if (HIDDEN.has(key)) continue;
     const text = valueOf(detail, key, column(table, key)[row]);
@@ -48,12 +48,12 @@ function renderDetails(bar) {
   const ready = column(table, "ready");
   if (ready && lane.table === "task" && facts.parts.length === 1) {
     const wait = start + facts.base - ready[row];
-    if (wait > 0) pairs.push(["waited", `${duration(wait)} after its inputs were ready`]);
+    if (wait > 0) pairs.push([say("detail.waited"), say("detail.waited.text", { duration: duration(wait) })]);
   }
   const list = element("dl");
   for (const [key, text] of pairs) list.append(element("dt", { text: key }), element("dd", { text: visible(text) }));
   fill(box,
-    element("h2", { class: "event-name", text: visible(name) || "no name" }),
+    element("h2", { class: "event-name", text: visible(name) || say("name.none") }),
     element("p", { class: "swatch-line" }, swatch(data.category[bar]), element("span", { text: visible(data.names[data.category[bar]], 80) })),
     list, related(bar), actions(bar), leftOut(lane.table));
 }
@@ -67,25 +67,26 @@ function swatch(category) {
 function related(bar) {
   if (!state.related.length) return null;
   const launched = laneOf(bar).table === "api";
-  const box = element("div", {}, element("h3", { text: launched ? "What it launched" : "Launched by" }));
+  const box = element("div", {}, element("h3", { text: say(launched ? "related.launched" : "related.launcher") }));
   for (const other of state.related.slice(0, 20)) {
     const lane = laneOf(other);
     box.append(element("button", { class: "row-link", click: () => goTo(other) },
       element("span", { text: visible(data.names[data.name[other]], 60) }),
-      element("small", { text: `${lane.title}, begins ${duration(Math.abs(data.start[other] - data.start[bar]))} ${data.start[other] < data.start[bar] ? "earlier" : "later"}` })));
+      element("small", { text: say(data.start[other] < data.start[bar] ? "related.earlier" : "related.later",
+        { lane: lane.title, duration: duration(Math.abs(data.start[other] - data.start[bar])) }) })));
   }
-  if (state.related.length > 20) box.append(element("p", { class: "quiet", text: `and ${count(state.related.length - 20)} more` }));
+  if (state.related.length > 20) box.append(element("p", { class: "quiet", text: say("related.more", { count: count(state.related.length - 20) }) }));
   return box;
 }
 
 function actions(bar) {
   return element("div", { class: "actions" },
-    element("button", { text: "Zoom to it", click: () => { const span = data.end[bar] - data.start[bar]; fly(data.start[bar] - span, data.end[bar] + span); } }),
-    element("button", { text: "Select its time", click: () => select(data.start[bar], data.end[bar]) }),
-    element("button", { text: "Find its like", click: () => searchFor(data.names[data.category[bar]]) }));
+    element("button", { text: say("do.zoom"), click: () => { const span = data.end[bar] - data.start[bar]; fly(data.start[bar] - span, data.end[bar] + span); } }),
+    element("button", { text: say("do.select"), click: () => select(data.start[bar], data.end[bar]) }),
+    element("button", { text: say("do.like"), click: () => searchFor(data.names[data.category[bar]]) }));
 }
 
 function leftOut(tableName) {
   const left = facts.leftOut.filter((text) => text.startsWith(`${tableName}: `)).map((text) => text.slice(tableName.length + 2));
-  return left.length ? element("p", { class: "quiet", text: `Left out of this page for its size: ${left.join(", ")}.` }) : null;
+  return left.length ? element("p", { class: "quiet", text: say("left.out", { names: left.join(", ") }) }) : null;
 }

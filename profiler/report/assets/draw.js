@@ -3,7 +3,7 @@
 // busy. The work is pixels times lanes, however many bars there are.
 
 const plane = byId("plane"), ctx = plane.getContext("2d", { alpha: false });
-const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
+const FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', sans-serif";
 const state = { selected: -1, related: [], hover: -1, bands: [], outlined: [], selection: null, arrows: false, cursor: null };
 const widths = new Map();
 let waiting = false;

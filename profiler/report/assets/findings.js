@@ -46,24 +46,24 @@ function closeFinding() {
 
 function renderFindings() {
   const report = facts.report, box = byId("findings");
-  if (!report) return box.replaceChildren(note("This page was made without an analysis, so there are no findings to show."));
+  if (!report) return box.replaceChildren(note(say("empty.findings")));
   fill(box, ...findingsHead(report), ...report.findings.map(card), facts.form === "report" ? null : checklist(report), missingList(report));
 }
 
 const note = (text) => element("p", { class: "empty-note", text });
 
 function findingsHead(report) {
-  if (!report.findings.length) return [note("No rule found anything that costs at least half a percent of the measured time.")];
-  const together = report.joint ? `All together: ${report.joint}.` : "";
+  if (!report.findings.length) return [note(say("no.findings"))];
+  const together = report.joint ? say("finding.joint", { gain: report.joint }) : "";
   return together ? [element("p", { class: "joint", text: together })] : [];
 }
 
 function card(finding, number) {
   const open = findings.open === number;
   const head = element("button", { class: "card-head", "aria-expanded": String(open), click: () => (open ? closeFinding() : openFinding(number)) },
-    element("span", { class: `badge ${finding.severity}`, text: finding.severity }),
-    element("span", { class: "layer", text: finding.layer }),
-    element("span", { class: "gain", text: finding.gain.split(",")[0] }),
+    element("span", { class: `badge ${finding.severity}`, text: say(`severity.${finding.severity}`) }),
+    element("span", { class: "layer", text: say(`layer.${finding.layer}`) }),
+    element("span", { class: "gain", text: finding.gainTime }),
     element("span", { class: "claim", text: visible(finding.claim, 2000) }));
   return element("article", { class: `card ${finding.severity}${open ? " open" : ""}`, "data-finding": finding.id }, head, open ? cardBody(finding, number) : null);
 }
@@ -71,14 +71,15 @@ function card(finding, number) {
 function cardBody(finding, number) {
   const body = element("div", { class: "card-body" });
   if (finding.advice) body.append(element("p", { class: "advice", text: visible(finding.advice, 4000) }));
-  if (finding.gain) body.append(element("p", { class: "quiet", text: `Recoverable: ${finding.gain}.` }));
-  if (finding.cause) body.append(element("p", { class: "quiet", text: `Explained by the finding ${visible(finding.cause, 100)}.` }));
+  if (finding.gain) body.append(element("p", { class: "quiet", text: say("finding.gain", { gain: finding.gain }) }));
+  if (finding.cause) body.append(element("p", { class: "quiet", text: say("finding.cause", { id: visible(finding.cause, 100) }) }));
   if (finding.sites.length) body.append(element("p", { class: "sites", text: visible(finding.sites.slice(0, 8).join("\n"), 2000) }));
-  if (finding.evidence.length) body.append(element("h3", { text: finding.places > finding.evidence.length ? `Where (first ${finding.evidence.length} of ${count(finding.places)})` : "Where" }));
+  if (finding.evidence.length) body.append(element("h3", { text: finding.places > finding.evidence.length
+    ? say("finding.where.first", { shown: finding.evidence.length, count: count(finding.places) }) : say("finding.where") }));
   finding.evidence.slice(0, 40).forEach((place, n) => body.append(
     element("button", { class: `row-link${findings.place === n ? " current" : ""}`, click: () => openFinding(number, n) },
       element("span", { text: visible(place.label, 120) || clock(place.start) }),
-      element("small", { text: [`at ${clock(place.start)}`, duration(place.end - place.start), visible(place.site, 120)].filter(Boolean).join(", ") }))));
+      element("small", { text: [say("tip.at", { time: clock(place.start) }), duration(place.end - place.start), visible(place.site, 120)].filter(Boolean).join(say("comma")) }))));
   return body;
 }
 
@@ -87,13 +88,13 @@ function checklist(report) {
   for (const line of report.checklist) {
     list.append(element("li", { class: line.state }, element("b", { text: line.title }), element("span", { text: visible(line.text, 400) })));
   }
-  return report.checklist.length ? element("section", {}, element("h3", { text: "What was looked at" }), list) : null;
+  return report.checklist.length ? element("section", {}, element("h3", { text: say("looked.at") }), list) : null;
 }
 
 function missingList(report) {
   const all = [...report.missing, ...facts.missing].map((m) => m.join(": ")), lines = [...new Set(all)];
   if (!lines.length) return null;
-  return element("details", { class: "missing" }, element("summary", { text: `${plural(lines.length, "thing")} this source does not tell` }),
+  return element("details", { class: "missing" }, element("summary", { text: plural(lines.length, "thing") }),
     element("ul", {}, ...lines.map((text) => element("li", { text: visible(text, 400) }))));
 }
 

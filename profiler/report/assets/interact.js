@@ -92,26 +92,26 @@ function escape() {
 
 const STEP = 0.15;  // part of the view one key press moves
 const KEYS = [
-  [["ArrowLeft", "a"], "left", () => pan(-STEP * view.width)],
-  [["ArrowRight", "d"], "right", () => pan(STEP * view.width)],
-  [["ArrowUp"], "lanes up", () => { scrollTo_(layout.scroll - 60); redraw(); }],
-  [["ArrowDown"], "lanes down", () => { scrollTo_(layout.scroll + 60); redraw(); }],
-  [["w", "+", "="], "zoom in", () => zoom(0.7, state.cursor ?? undefined)],
-  [["s", "-"], "zoom out", () => zoom(1 / 0.7, state.cursor ?? undefined)],
-  [["0", "Home"], "the measured window", fit],
-  [["/"], "search", () => byId("query").focus()],
-  [["n"], "next match", () => stepMatch(1)],
-  [["N"], "match before", () => stepMatch(-1)],
-  [["]"], "next finding", () => stepFinding(1)],
-  [["["], "finding before", () => stepFinding(-1)],
-  [[".", ","], "next event in the row, event before", (key) => neighbour(key === "." ? 1 : -1)],
-  [["m"], "select the time of the chosen event", () => { if (state.selected >= 0) select(data.start[state.selected], data.end[state.selected]); }],
-  [["l"], "arrows from launch to task", toggleArrows],
-  [["c"], "critical path", togglePath],
-  [["e"], "fold empty lanes", toggleEmpty],
-  [["t"], "light or dark", () => setTheme(!theme.dark)],
-  [["?"], "this list", () => byId("keys").showModal()],
-  [["Escape"], "clear selection, search, finding", escape],
+  [["ArrowLeft", "a"], say("key.left"), () => pan(-STEP * view.width)],
+  [["ArrowRight", "d"], say("key.right"), () => pan(STEP * view.width)],
+  [["ArrowUp"], say("key.up"), () => { scrollTo_(layout.scroll - 60); redraw(); }],
+  [["ArrowDown"], say("key.down"), () => { scrollTo_(layout.scroll + 60); redraw(); }],
+  [["w", "+", "="], say("key.in"), () => zoom(0.7, state.cursor ?? undefined)],
+  [["s", "-"], say("key.out"), () => zoom(1 / 0.7, state.cursor ?? undefined)],
+  [["0", "Home"], say("key.fit"), fit],
+  [["/"], say("key.search"), () => byId("query").focus()],
+  [["n"], say("key.next"), () => stepMatch(1)],
+  [["N"], say("key.before"), () => stepMatch(-1)],
+  [["]"], say("key.finding.next"), () => stepFinding(1)],
+  [["["], say("key.finding.before"), () => stepFinding(-1)],
+  [[".", ","], say("key.neighbour"), (key) => neighbour(key === "." ? 1 : -1)],
+  [["m"], say("key.select"), () => { if (state.selected >= 0) select(data.start[state.selected], data.end[state.selected]); }],
+  [["l"], say("key.arrows"), toggleArrows],
+  [["c"], say("key.path"), togglePath],
+  [["e"], say("key.fold"), toggleEmpty],
+  [["t"], say("key.theme"), () => setTheme(!theme.dark)],
+  [["?"], say("key.help"), () => byId("keys").showModal()],
+  [["Escape"], say("key.escape"), escape],
 ];
 
 function onKey(event) {
@@ -131,12 +131,12 @@ function onKey(event) {
 
 function keyList() {
   const list = element("dl");
-  const mouse = [["wheel", "zoom at the pointer"], ["drag", "move"], ["Shift + wheel", "scroll the lanes"], ["Shift + drag, or drag on the axis", "select a time"], ["click", "details of an event"]];
+  const mouse = ["wheel", "drag", "scroll", "select", "click"].map((name) => [say(`mouse.${name}`), say(`mouse.${name}.do`)]);
   const signs = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc" };
   for (const [keys, text] of [...mouse.map(([k, t]) => [[k], t]), ...KEYS]) {
     list.append(element("dt", {}, ...keys.map((k) => element("kbd", { text: signs[k] ?? k }))), element("dd", { text }));
   }
-  byId("keys").replaceChildren(element("h2", { text: "Mouse and keys" }), list, element("button", { text: "Close", click: () => byId("keys").close() }));
+  byId("keys").replaceChildren(element("h2", { text: say("keys.title") }), list, element("button", { text: say("keys.close"), click: () => byId("keys").close() }));
 }
 
 function listen() {

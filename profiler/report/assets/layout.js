@@ -49,6 +49,8 @@ function arrange() {
   layout.byLane = new Map(items.filter((item) => item.lane).map((item) => [item.lane, item]));
   layout.height = y + 8;
   byId("spacer").style.height = `${layout.height + AXIS}px`;
+  // The report gives the timeline no more room than its lanes need: overview, axis and a little air.
+  document.documentElement.style.setProperty("--lanes", `${layout.height + AXIS + 48}px`);
   scrollTo_(layout.scroll);
   drawLabels();
 }

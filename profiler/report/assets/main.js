@@ -14,11 +14,20 @@ function sayAbout() {
   byId("about").title = byId("about").textContent;
   if (facts.bars || facts.curves.length) return;
   byId("nothing").hidden = false;
-  byId("nothing").textContent = "This trace holds no events: nothing was recorded, or nothing in the file could be placed in time.";
+  byId("nothing").textContent = say("empty.trace");
+}
+
+// The words of the elements that stand in the page from the start.
+function sayWords() {
+  for (const made of document.querySelectorAll("[data-say]")) made.textContent = say(made.dataset.say);
+  for (const made of document.querySelectorAll("[data-hint]")) made.title = say(made.dataset.hint);
+  for (const made of document.querySelectorAll("[data-label]")) made.setAttribute("aria-label", say(made.dataset.label));
+  byId("query").placeholder = say("search.hint");
 }
 
 async function start() {
   document.body.dataset.form = facts.form;
+  sayWords();
   startTheme();
   sayAbout();
   await loadData();

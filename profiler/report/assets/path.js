@@ -1,7 +1,7 @@
 // The critical path: the bars whose length decides how long everything takes, underlined and joined from one to the next.
 
 const path = { bars: [], shown: false };
-const PATH_LINE = 4;
+const PATH_LINE = 3;
 
 function loadPath() {
   if (!facts.path) return;
@@ -16,7 +16,7 @@ function loadPath() {
 function drawPath() {
   if (!path.shown) return;
   ctx.fillStyle = ctx.strokeStyle = theme.tokens.mark;
-  ctx.lineWidth = 1.5;
+  ctx.lineWidth = 1;
   let before = null;
   for (const bar of path.bars) {
     if (data.end[bar] < view.from || data.start[bar] > view.to) { before = null; continue; }

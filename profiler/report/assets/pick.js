@@ -37,19 +37,20 @@ function hideTip() { tip.hidden = true; }
 
 function barLines({ item, bar, count: near }) {
   const name = data.names[data.name[bar]], category = data.names[data.category[bar]];
-  const lines = [visible(name, 120) || "no name", `${duration(data.end[bar] - data.start[bar])}, begins at ${clock(data.start[bar])}`];
+  const lines = [visible(name, 120) || say("name.none"),
+    say("tip.begins", { duration: duration(data.end[bar] - data.start[bar]), start: clock(data.start[bar]) })];
   if (category !== name) lines.push(visible(category, 80));
   const bytes = column(tableOf(item.lane), "bytes")?.[data.row[bar]] ?? -1;
   if (bytes >= 0) lines.push(rateText(bytes, data.end[bar] - data.start[bar]));
   if (near > 1 && data.end[bar] - data.start[bar] < 2 * ((view.to - view.from) / view.width)) {
-    lines.push(`the longest of ${plural(near, "event")} here; zoom in to part them`);
+    lines.push(say("tip.longest", { events: plural(near, "event") }));
   }
   return lines;
 }
 
 function curveLines({ item }, time) {
   const values = curveAt(item.curve, time);
-  return values ? [visible(item.title, 80), ...values.map(([name, text]) => (name === "value" ? text : `${name} ${text}`)), `at ${clock(time)}`] : [];
+  return values ? [visible(item.title, 80), ...values.map(([name, text]) => (name === "value" ? text : `${name} ${text}`)), say("tip.at", { time: clock(time) })] : [];
 }
 
 const rateText = (bytes, ns) => (ns > 0 ? `${size(bytes)}, ${(bytes / ns).toFixed(bytes / ns < 10 ? 2 : 1)} GB/s` : size(bytes));

@@ -32,7 +32,8 @@ function searchFor(text) {
 
 function sayHits() {
   const { bars, at, text } = found;
-  byId("hits").textContent = !text.trim() ? "" : !bars.length ? "no match" : at < 0 ? plural(bars.length, "match").replace("matchs", "matches") : `${count(at + 1)} of ${count(bars.length)}`;
+  byId("hits").textContent = !text.trim() ? "" : !bars.length ? say("match.none")
+    : at < 0 ? plural(bars.length, "match") : say("match.place", { at: count(at + 1), count: count(bars.length) });
   byId("before").disabled = byId("after").disabled = !bars.length;
 }
 

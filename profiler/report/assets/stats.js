@@ -52,18 +52,18 @@ function sumOf(sums, table, kind, level) {
 function renderSelection() {
   const box = byId("selection");
   if (!state.selection) {
-    return box.replaceChildren(element("p", { class: "empty-note", text: "Hold Shift and drag over the timeline, or drag along the time axis, to sum up what happened in that time." }));
+    return box.replaceChildren(element("p", { class: "empty-note", text: say("empty.selection") }));
   }
   const [from, to] = state.selection, sums = statistics(from, to);
   fill(box,
     element("h2", { text: duration(to - from) }),
-    element("p", { class: "quiet", text: `from ${clock(from)} to ${clock(to)}` }),
+    element("p", { class: "quiet", text: say("selection.range", { start: clock(from), end: clock(to) }) }),
     element("div", { class: "actions" },
-      element("button", { text: "Zoom to it", click: () => fly(from, to) }), element("button", { text: "Clear", click: clearSelection })),
-    sumTable("Operators", sums.operator, to - from, "No kernel ran in this time."),
-    sumTable("Host calls", sums.call, to - from, "No call was made in this time.", "Calls inside calls count for both."),
-    sumTable("Copies", sums.copy, to - from, "Nothing was copied in this time.", "", true),
-    sumTable("Collectives", sums.collective, to - from, ""),
+      element("button", { text: say("do.zoom"), click: () => fly(from, to) }), element("button", { text: say("do.clear"), click: clearSelection })),
+    sumTable(say("sum.operators"), sums.operator, to - from, say("sum.operators.none")),
+    sumTable(say("sum.calls"), sums.call, to - from, say("sum.calls.none"), say("sum.calls.note")),
+    sumTable(say("sum.copies"), sums.copy, to - from, say("sum.copies.none"), "", true),
+    sumTable(say("sum.collectives"), sums.collective, to - from, ""),
     busyTable(sums.busy, to - from));
 }
 
@@ -74,8 +74,8 @@ function sumTable(title, sums, span, empty, note = "", withBytes = false) {
   const whole = rows.reduce((sum, row) => sum + row.time, 0), number = rows.reduce((sum, row) => sum + row.count, 0);
   const body = element("tbody");
   for (const row of rows.slice(0, LINES)) body.append(sumRow(row, whole, withBytes));
-  const rest = rows.length > LINES ? `${plural(rows.length - LINES, "more line")}. ` : "";
-  return element("section", {}, element("h3", { text: title }), element("p", { class: "quiet", text: `${duration(whole)} in ${plural(number, "event")}` }),
+  const rest = rows.length > LINES ? `${plural(rows.length - LINES, "more")}. ` : "";
+  return element("section", {}, element("h3", { text: title }), element("p", { class: "quiet", text: say("selection.sum", { duration: duration(whole), events: plural(number, "event") }) }),
     element("table", { class: "sums" }, body), rest || note ? element("p", { class: "quiet", text: rest + note }) : null);
 }
 
@@ -94,8 +94,8 @@ function busyTable(busy, span) {
   if (!busy.length || span <= 0) return null;
   const body = element("tbody");
   for (const { lane, time } of busy.sort((a, b) => b.time - a.time).slice(0, LINES)) {
-    body.append(element("tr", {}, element("td", {}, element("span", { class: "sum-name", text: visible(`${lane.group}, ${lane.title}`, 60) })),
+    body.append(element("tr", {}, element("td", {}, element("span", { class: "sum-name", text: visible(lane.group + say("comma") + lane.title, 60) })),
       element("td", { text: percent(Math.min(1, time / span)) })));
   }
-  return element("section", {}, element("h3", { text: "Busy share of each lane" }), element("table", { class: "sums" }, body));
+  return element("section", {}, element("h3", { text: say("sum.busy") }), element("table", { class: "sums" }, body));
 }

@@ -21,7 +21,11 @@ function size(bytes) {
 }
 
 const count = (n) => n.toLocaleString("en-US");
-const plural = (n, word) => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
+const facts = JSON.parse(document.getElementById("facts").textContent);
+// The page's own words (words.csv), with {name} filled in.
+const say = (key, values = {}) => facts.words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+// "1 step", "20 steps": the key has two forms.
+const plural = (n, key) => say(`${key}.${n === 1 ? "one" : "many"}`, { count: count(n) });
 const percent = (share) => `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
 
 // A name that cannot play tricks on the reader: control characters get their visible signs, characters that turn the

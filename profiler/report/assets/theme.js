@@ -5,8 +5,9 @@ const systemDark = matchMedia("(prefers-color-scheme: dark)");
 const TOKENS = ["bg", "panel", "lane", "line", "line-strong", "text", "muted", "accent", "mark", "match", "wait", "copy-in", "copy-out",
   "copy-on", "bar-text", "critical", "warning", "note", "part-compute", "part-comm", "part-copy", "part-idle"];
 // Waiting is grey, so that work stands out; copies have one colour per direction.
-const FIXED = [[/synchroni[sz]e|^wait$|notify wait|^aclrtStreamWaitEvent$/i, "wait"], [/^copy host to device$/, "copy-in"],
-  [/^copy device to host$/, "copy-out"], [/^copy (on the device|host to host)$/, "copy-on"]];
+const FIXED = [[/synchroni[sz]e|^wait$|notify wait|^aclrtStreamWaitEvent$/i, "wait"]];
+const COPIES = { h2d: "copy-in", d2h: "copy-out", d2d: "copy-on", h2h: "copy-on" };
+
 const HUES = 18;
 
 function setTheme(dark) {
@@ -15,7 +16,7 @@ function setTheme(dark) {
   const style = getComputedStyle(document.documentElement);
   for (const name of TOKENS) theme.tokens[name] = style.getPropertyValue(`--${name}`).trim();
   theme.bars = [];
-  byId("theme").textContent = dark ? "Light" : "Dark";
+  byId("theme").textContent = say(dark ? "light" : "dark");
   for (const listener of theme.listeners) listener();
 }
 
@@ -27,6 +28,7 @@ function hash(text) {
 
 function colourOfText(text) {
   for (const [pattern, token] of FIXED) if (pattern.test(text)) return theme.tokens[token];
+  for (const [way, token] of Object.entries(COPIES)) if (text === say(`copy.${way}`)) return theme.tokens[token];
   const h = hash(text);
   const hue = (h % HUES) * (360 / HUES);
   const shade = (h >>> 8) % 3;

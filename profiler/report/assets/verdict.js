@@ -11,36 +11,35 @@ function renderVerdict() {
   charts.removeAttribute("role");
   list.removeAttribute("role");
   fill(box, element("section", { class: "summary" }, summary(report), checklist(report)),
-    element("section", { class: "wide" }, element("h2", { text: "Findings" }), list),
-    breakdown(report), element("section", { class: "wide" }, element("h2", { text: "Where the time goes" }), charts),
-    element("h2", { class: "before-timeline", text: "Timeline" }));
+    element("section", { class: "wide" }, element("h2", { text: say("tab.findings") }), list),
+    breakdown(report), element("section", { class: "wide" }, element("h2", { text: say("verdict.charts") }), charts),
+    element("h2", { class: "before-timeline", text: say("timeline") }));
   drawCharts();
 }
 
 function summary(report) {
-  const [from, to] = report.window, words = [`${duration(to - from)} judged`];
-  words.push(report.steps ? plural(report.steps, "step") : "no steps found, so the whole span is judged");
-  const lines = [element("p", { class: "lead", text: words.join(", ") })];
+  const [from, to] = report.window, words = [say("verdict.judged", { duration: duration(to - from) })];
+  words.push(report.steps ? plural(report.steps, "step") : say("verdict.no.steps"));
+  const lines = [element("p", { class: "lead", text: words.join(say("comma")) })];
   if (report.quality) {
     const { measured, modelled, explained } = report.quality;
-    const off = measured ? percent(Math.abs(modelled - measured) / measured) : "unknown";
-    lines.push(element("p", { class: "quiet", text: `Gains come from a replay of this trace. Replayed with typical costs it is ${off} off the measured time; its dependencies explain ${percent(explained)} of the critical path.` }));
+    const off = measured ? percent(Math.abs(modelled - measured) / measured) : say("unknown");
+    lines.push(element("p", { class: "quiet", text: say("verdict.replay", { off, explained: percent(explained) }) }));
   }
   return element("div", {}, ...lines);
 }
 
-const COLUMNS = [["computing", "Computing"], ["communication_not_overlapped", "Communication, not overlapped"], ["copies", "Copies"],
-  ["idle", "Idle"], ["stage", "Stage"], ["preparing", "Preparing"], ["tail", "Tail"]];
+const COLUMNS = ["computing", "communication_not_overlapped", "copies", "idle", "stage", "preparing", "tail"];
 const STEPS = 12;
 
 function breakdown(report) {
   if (!report.breakdown.length) return null;
   const several = new Set(report.breakdown.map((b) => `${b.rank}/${b.device}`)).size > 1;
-  const head = element("tr", {}, element("th", { text: several ? "Step, rank" : "Step" }), ...COLUMNS.map(([, title]) => element("th", { text: title })));
-  const rows = report.breakdown.slice(0, STEPS).map((b) => element("tr", {}, element("td", { text: several ? `${b.step}, rank ${b.rank}` : String(b.step) }),
-    ...COLUMNS.map(([key]) => element("td", { text: b[key] === null ? "not measured" : b[key] ? duration(b[key]) : "0" }))));
+  const head = element("tr", {}, element("th", { text: say(several ? "verdict.step.rank" : "verdict.step") }), ...COLUMNS.map((key) => element("th", { text: say(`part.${key}`) })));
+  const rows = report.breakdown.slice(0, STEPS).map((b) => element("tr", {}, element("td", { text: several ? say("verdict.row.rank", b) : String(b.step) }),
+    ...COLUMNS.map((key) => element("td", { text: b[key] === null ? say("verdict.not.measured") : b[key] ? duration(b[key]) : "0" }))));
   const more = report.breakdown.length - rows.length;
-  return element("section", { class: "wide" }, element("h2", { text: "Where each step's time went" }),
+  return element("section", { class: "wide" }, element("h2", { text: say("verdict.breakdown") }),
     element("table", { class: "breakdown" }, element("thead", {}, head), element("tbody", {}, ...rows)),
-    more > 0 ? element("p", { class: "quiet", text: `${plural(more, "more line")} in the JSON report.` }) : null);
+    more > 0 ? element("p", { class: "quiet", text: say("verdict.rest", { lines: plural(more, "more") }) }) : null);
 }

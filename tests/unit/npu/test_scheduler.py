@@ -107,7 +107,9 @@ def test_a_program_runs_its_kernels_one_after_another_and_computes_once():
     chip.add_stream(1)
     steps = [Step(5_000, 20, 0, 0.0, KERNEL, 7, 8, n) for n in range(4)]
     done: list[int] = []
-    chip.submit(1, Task(KERNEL, 0, Row(correlation=3), program=steps, on_done=done.append), 100)
+    program = Task(KERNEL, 0, Row(), program=steps, on_done=done.append)
+    program.correlation = 3
+    chip.submit(1, program, 100)
     chip.advance(1_000_000)
     assert [r["start"] for r in rows] == [100 + n * (5_000 + PROGRAM_GAP) for n in range(4)]
     assert [r["kernel"] for r in rows] == [0, 1, 2, 3]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from profiler.export import api_statistic, csvtext, op_statistic, op_summary, task_time
+from profiler.export import api_statistic, csvtext, op_statistic, op_summary, pmu, task_time
 from profiler.trace import Trace
 from tests.made import Made
 
@@ -76,11 +76,11 @@ def test_chips_without_the_stars_scheduler_have_fewer_columns(tmp_path: Path) ->
 
 def test_counters_stand_in_the_real_order_whatever_the_order_of_the_trace(tmp_path: Path) -> None:
     rows = made()
-    rows.task("kernel", 1, 2, name="Add", task_type="AI_CORE", **{n: 0.0 for n in reversed(op_summary.PIPES)})
+    rows.task("kernel", 1, 2, name="Add", task_type="AI_CORE", **{n: 0.0 for n in reversed(pmu.PIPES)})
     trace = rows.trace()
-    trace.task = trace.task.with_columns(**{n: np.array([1.0]) for n in op_summary.PIPES if n.endswith("cycles")})
+    trace.task = trace.task.with_columns(**{n: np.array([1.0]) for n in pmu.PIPES if n.endswith("cycles")})
     head = lines(op_summary.write(trace, tmp_path, STAMP))[0]
-    assert head.endswith("Context ID," + ",".join(op_summary.PIPES))
+    assert head.endswith("Context ID," + ",".join(pmu.PIPES))
 
 
 def test_float_columns_that_are_no_counters_of_the_profiler_stay_out(tmp_path: Path) -> None:
@@ -158,3 +158,12 @@ def test_long_tables_are_cut_into_slices_with_a_header_each(tmp_path: Path, monk
     assert {b[0] for b in bodies} == {",".join(task_time.HEADER)}
     assert [line.split(",")[1] for b in bodies for line in b[1:]] == [f"k{n}" for n in range(7)]
     assert [len(b) - 1 for b in bodies] == [3, 3, 1]
+
+
+def test_a_core_that_took_no_part_counts_zero_and_a_kernel_without_counters_nothing(tmp_path: Path) -> None:
+    rows = made()
+    nothing = float("nan")
+    rows.task("kernel", 1, 2, name="Add", task_type="AI_VECTOR_CORE", aic_mac_ratio=nothing, aiv_vec_ratio=0.5)
+    rows.task("aicpu", 3, 4, name="Unique", task_type="AI_CPU", aic_mac_ratio=nothing, aiv_vec_ratio=nothing)
+    _, vector, aicpu = lines(op_summary.write(rows.trace(), tmp_path, STAMP))
+    assert vector.endswith(",0.0,0.5") and aicpu.endswith(",N/A,N/A")

@@ -36,6 +36,7 @@ def test_the_real_layout_with_one_stamp(tmp_path: Path) -> None:
         "host/info.json", "host/sample.json", "host/start_info", "host/end_info",
         "device_0/info.json.0", "device_0/sample.json", "device_0/start_info.0", "device_0/end_info.0",
         "device_3/info.json.3", "device_3/sample.json", "device_3/start_info.3", "device_3/end_info.3",
+        "msprof_20261130235959.db",
         *(f"mindstudio_profiler_output/{n}" for n in (
             "msprof_20261130235959.json", "op_summary_20261130235959.csv", "op_statistic_20261130235959.csv",
             "api_statistic_20261130235959.csv", "task_time_20261130235959.csv", "README.txt")),
@@ -61,7 +62,8 @@ def test_facts_of_a_real_capture_are_left_alone(tmp_path: Path) -> None:
 def test_progress_counts_formats(tmp_path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
     msprof.export_msprof(trace(), tmp_path, NOW, lambda *step: seen.append(step))
-    assert seen == [("msprof", 1, 5), ("op_summary", 2, 5), ("op_statistic", 3, 5), ("api_statistic", 4, 5), ("task_time", 5, 5)]
+    names = ("msprof", "op_summary", "op_statistic", "api_statistic", "task_time", "msprof_db")
+    assert seen == [(name, number, 6) for number, name in enumerate(names, 1)]
 
 
 def test_the_readme_names_what_was_written(tmp_path: Path) -> None:

@@ -207,3 +207,17 @@ def test_names_with_quotes_and_chinese_survive(tmp_path: Path) -> None:
 
 def test_an_empty_trace_makes_no_file(tmp_path: Path) -> None:
     assert timeline_json.write(Trace(Path("empty")), tmp_path, "20261130120000") == []
+
+
+def test_a_long_timeline_is_cut_into_arrays_that_hold_all_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = made()
+    for n in range(40):
+        rows.api("aclrtMemcpy", n, n + 0.5)
+    (whole,) = timeline_json.write(rows.trace(), tmp_path, "20261130120000")
+    monkeypatch.setattr(timeline_json, "SLICE", 12)
+    monkeypatch.setattr("profiler.export.columns.CHUNK", 10)
+    cut = timeline_json.write(rows.trace(), tmp_path, "20261130120001")
+    # 5 events that name the layer, then chunks of 10, of which one fits into a slice.
+    assert [p.name for p in cut] == [f"msprof_slice_{n}_20261130120001.json" for n in range(5)]
+    assert [len(json.loads(p.read_text())) for p in cut] == [5, 10, 10, 10, 10]
+    assert [e for p in cut for e in json.loads(p.read_text())] == json.loads(whole.read_text())

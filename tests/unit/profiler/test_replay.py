@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from npu import events
 from profiler.analysis.context import Context
 from profiler.analysis.edits import DropCalls, Edit, Move, Overlap, Remove, Scale, SetTo, Unblock, fuse, merge
+from profiler.analysis.graph import QUEUE
 from profiler.trace import Array
 from tests.made import Made
 
@@ -270,6 +271,44 @@ def test_a_late_start_nothing_explains_lowers_the_explained_share() -> None:
     made.task("kernel", 0, 50)
     made.task("kernel", 80, 100)  # 30 late, and nobody knows why; 2 of it would be usual
     assert Context(made.trace()).quality.explained == 1 - 28 / 100
+
+
+def handed(prepare: float) -> Made:
+    """Thread 0 prepares, calls until prepare + 10 and hands over; thread 1 takes at +2, launches 3 later a kernel of 50."""
+    made = Made()
+    for turn in range(2):
+        start = turn * (prepare + 100)
+        made.api("aclrtMalloc", start + prepare, start + prepare + 10, thread=0)
+        made.marker("enqueue", "q", start + prepare + 10, start + prepare + 11, thread=0, correlation=turn)
+        made.marker("dequeue", "q", start + prepare + 13, start + prepare + 14, thread=1, correlation=turn)
+        made.api("aclmdlExecuteAsync", start + prepare + 16, start + prepare + 20, thread=1, correlation=turn, blocking=0)
+        made.task("kernel", start + prepare + 18, start + prepare + 68, correlation=turn)
+        made.api("aclrtGetDevice", start + prepare + 90, start + prepare + 91, thread=0)
+    return made
+
+
+def test_work_handed_to_another_thread_comes_sooner_when_it_is_prepared_sooner() -> None:
+    """Dropping the second aclrtMalloc (10) brings the second launch 10 forward, though it stands on the other thread."""
+    made = handed(30)
+    second = [i for i, r in enumerate(made.rows["api"]) if r["name"] == "aclrtMalloc"][1]
+    assert gain_us(made, DropCalls(rows(second))) == 10
+
+
+def test_a_launch_that_found_the_queue_full_returns_sooner_when_kernels_are_shorter() -> None:
+    """A queue of 40 places: launches of 1 and kernels of 10 each. From the 42nd on a launch waits until the kernel 40 before
+    it starts. With kernels of 5 all is over in half the time: the host no longer holds the device back."""
+    made, now, start, kernels = Made(), 0.0, [], 120
+    for number in range(kernels):
+        begin = max(now + 1, start[-1] + 10 if start else 0)
+        start.append(begin)
+        back = now + 1 if number <= 40 else max(now + 1, start[number - 40])
+        made.api("aclnnAdd", now, back, correlation=number, stream=1, blocking=0)
+        made.task("kernel", begin, begin + 10, correlation=number)
+        now = back
+    context = Context(made.trace())
+    assert (context.graph.kind == QUEUE).sum() > 70
+    assert (context.replay.times() == context.graph.time).all()
+    assert gain_us(made, Scale(np.arange(kernels), 0.5)) == kernels * 5
 
 
 def test_engine_order_of_copies_on_different_streams() -> None:

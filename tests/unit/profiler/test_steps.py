@@ -16,6 +16,26 @@ def test_marked_steps_win() -> None:
     assert (steps.kind, list(steps.ids), steps.steady) == ("marker", [5, 6, 7, 8], 4)
 
 
+def test_a_step_that_is_marked_twice_counts_once() -> None:
+    made = Made()
+    for step in range(4):
+        for thread in (0, 7):
+            made.marker("step", f"ProfilerStep#{step}", step * 10, step * 10 + 10, thread=thread)
+        made.task("kernel", step * 10 + 2, step * 10 + 8)
+    assert list(Context(made.trace()).steps.ids) == [0, 1, 2, 3]
+
+
+def test_too_few_marked_steps_are_judged_without_averages() -> None:
+    made = Made()
+    made.marker("step", "ProfilerStep#3", 100, 200)
+    made.marker("step", "ProfilerStep#4", 200, 300)
+    made.task("kernel", 50, 60)
+    made.task("kernel", 120, 130)
+    made.task("kernel", 220, 230)
+    context = Context(made.trace())
+    assert (context.steps.steady, context.window, context.count) == (0, (100_000, 300_000), 2)
+
+
 def test_a_step_of_executions_begins_with_the_copy_of_its_input() -> None:
     made = Made()
     for image in range(5):

@@ -13,7 +13,7 @@ from profiler.report.category import family
 from profiler.report.charts import charts, plain
 from profiler.report.scene import as_json, scene
 from profiler.report.timeline import write_report, write_timeline
-from profiler.report.verdict import checked_text, gain_text
+from profiler.report.verdict import gain_text
 from profiler.trace import Trace
 from tests.made import Made, ns
 from tests.pages import Page, unpacked
@@ -154,7 +154,7 @@ def test_gains_in_words() -> None:
     assert gain_text(Gain(ns(3200), "replay", "high")) == "3.20 ms, replayed with measured costs, high confidence"
     assert gain_text(Gain(0, "bound", "low", True, ns(1000))) == (
         "at most 0 ns, an upper bound, low confidence, on this rank alone; 1.00 ms if all ranks change alike")
-    assert checked_text(Checked("host", "findings", 2, ns(1))) == "2 findings, 1.00 us"
+    assert gain_text(Gain(ns(3200), "model", "low", True), "zh") == "至多 3.20 ms，由代价模型估算，置信度低"
 
 
 def test_families_drop_only_trailing_numbers() -> None:

@@ -1,0 +1,102 @@
+"""Marks and ranges a script sets in its own timeline, also on a stream."""
+
+from __future__ import annotations
+
+from npu.device.task import OTHER
+from npu.errors import NpuError
+from npu.events import MARKERS
+from npu.runtime.process import Process
+from npu.runtime.stream import Stream, queue
+from npu.runtime.thread import HostThread
+
+STEP, RANGE, MARK = (MARKERS.index(k) for k in ("step", "range", "mark"))
+DEFAULT_DOMAIN = "default"
+MOST_BYTES = 156  # of a message
+DEVICE_NS = 500  # device time of a mark on a stream (unverified)
+
+
+class Open:
+    """A range that has begun."""
+
+    def __init__(self, message: str, domain: str, start: int, stream: Stream | None) -> None:
+        self.message, self.domain, self.start, self.stream = message, domain, start, stream
+
+
+class Ranges:
+    """Open ranges by id, and the nested ones of each thread (by ordinal)."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[int, Open] = {}
+        self.nested: dict[int, list[Open]] = {}
+
+
+def _ranges(process: Process) -> Ranges:
+    found = process.objects.get(-8)
+    if not isinstance(found, Ranges):
+        found = process.objects[-8] = Ranges()
+    return found
+
+
+def checked(message: str) -> str:
+    """A message that fits. NpuError invalid_param."""
+    if not message or len(message.encode("utf-8", "surrogateescape")) > MOST_BYTES:
+        raise NpuError("invalid_param", message=message[:40], most=MOST_BYTES)
+    return message
+
+
+def write(
+    process: Process, thread: HostThread, kind: int, name: str, domain: str, start: int, end: int, correlation: int = -1
+) -> None:
+    """One row of the marker table."""
+    recording = process.recording
+    if recording.on:
+        device = thread.context.device if thread.context is not None else -1
+        recording.marker(start, end, thread.ordinal, device, recording.text(name), recording.text(domain), -1, correlation, kind)
+
+
+def mark(process: Process, thread: HostThread, message: str, domain: str = DEFAULT_DOMAIN, stream: Stream | None = None) -> None:
+    """A moment. With a stream also a mark in the stream's order. NpuError invalid_param."""
+    checked(message)
+    correlation = _on_device(process, thread, stream)
+    write(process, thread, MARK, message, domain, thread.clock.now, thread.clock.now, correlation)
+
+
+def _on_device(process: Process, thread: HostThread, stream: Stream | None) -> int:
+    if stream is None:
+        return -1
+    queue(process, thread, stream, OTHER, DEVICE_NS, "MSTX")
+    return thread.correlation
+
+
+def begin(process: Process, thread: HostThread, message: str, domain: str = DEFAULT_DOMAIN, stream: Stream | None = None) -> int:
+    """Begin a range; its id. NpuError invalid_param."""
+    checked(message)
+    _on_device(process, thread, stream)
+    number = process.ordinal("range") + 1
+    _ranges(process).by_id[number] = Open(message, domain, thread.clock.now, stream)
+    return number
+
+
+def end(process: Process, thread: HostThread, number: int) -> None:
+    """End a range, from any thread. NpuError invalid_param for one that is not open."""
+    found = _ranges(process).by_id.pop(number, None)
+    if found is None:
+        raise NpuError("invalid_param", range=number, reason="no such range is open")
+    correlation = _on_device(process, thread, found.stream)
+    write(process, thread, RANGE, found.message, found.domain, found.start, thread.clock.now, correlation)
+
+
+def push(process: Process, thread: HostThread, message: str) -> None:
+    """Begin a range nested in the calling thread's last one."""
+    checked(message)
+    mine = _ranges(process).nested.setdefault(thread.ordinal, [])
+    mine.append(Open(message, DEFAULT_DOMAIN, thread.clock.now, None))
+
+
+def pop(process: Process, thread: HostThread) -> None:
+    """End it. NpuError invalid_param when the thread has none."""
+    mine = _ranges(process).nested.get(thread.ordinal)
+    if not mine:
+        raise NpuError("invalid_param", reason="the thread has no open range")
+    found = mine.pop()
+    write(process, thread, RANGE, found.message, found.domain, found.start, thread.clock.now)

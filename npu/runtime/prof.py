@@ -1,0 +1,201 @@
+"""The profiling interface of the stack as a state: what may follow what, what was asked for, operator times by subscription."""
+
+from __future__ import annotations
+
+import os
+import queue
+import struct
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from npu.errors import NpuError
+from npu.events import Profiled
+from npu.runtime import model
+from npu.runtime.model import LoadedModel
+from npu.runtime.process import Process
+
+METRICS = (*range(9), 255)  # aclprofAicoreMetrics
+OPTIONS = (1, *range(3, 17))  # aclprofConfigType
+OPTION_BYTES = 256
+# One operator in the pipe of a subscription: model id, index, start us, end us, duration us, type, name
+RECORD = struct.Struct("<QQQQQ65s257s6x")
+
+
+@dataclass
+class Config:
+    """What to collect: device ids, counters (aclprofAicoreMetrics), kinds of data (bit mask)."""
+
+    devices: list[int]
+    metrics: int
+    mask: int
+
+
+@dataclass
+class Subscription:
+    """Operator times of one model go to a file descriptor, in a thread of their own: a full pipe must not stop the stack."""
+
+    model: int
+    fd: int
+    pending: queue.SimpleQueue[bytes | None] = field(default_factory=queue.SimpleQueue)
+    writer: threading.Thread | None = None
+
+
+class Profiling:
+    """folder: of acl.prof.init, None before; running: the configuration that was started; options: of set_config."""
+
+    def __init__(self) -> None:
+        self.folder: str | None = None
+        self.running: Config | None = None
+        self.options: dict[int, str] = {}
+        self.subscribed: dict[int, Subscription] = {}
+
+
+def state(process: Process) -> Profiling:
+    found = process.objects.get(-9)
+    if not isinstance(found, Profiling):
+        found = process.objects[-9] = Profiling()
+    return found
+
+
+def _tell(process: Process, what: str, **facts: object) -> None:
+    """Hand it on to a recorder that can start and stop."""
+    sink = process.recording.sink
+    if isinstance(sink, Profiled):
+        sink.profile(what, **facts)
+
+
+def init(process: Process, folder: str) -> None:
+    """Choose the folder of the results. NpuError invalid_param, prof_running, prof_conflict."""
+    mine = state(process)
+    if mine.subscribed:
+        raise NpuError("prof_conflict")
+    if mine.folder is not None:
+        raise NpuError("prof_running")
+    if not folder or not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        raise NpuError("invalid_param", path=folder, reason="not a folder that can be written")
+    mine.folder = os.path.realpath(folder)
+    _tell(process, "init", folder=mine.folder)
+
+
+def config(process: Process, devices: Sequence[int], metrics: int, events: int, mask: int) -> int:
+    """A configuration's handle. NpuError prof_config."""
+    known = range(len(process.visible()))
+    if not devices or len(set(devices)) != len(devices) or any(d not in known for d in devices):
+        raise NpuError("prof_config", devices=list(devices), visible=len(known))
+    if metrics not in METRICS or events or mask == 0:
+        raise NpuError("prof_config", metrics=metrics, events=events, mask=hex(mask))
+    return process.register(Config(list(devices), metrics, mask))
+
+
+def option(process: Process, number: int, value: str) -> None:
+    """Take an option for the next start. NpuError prof_config, prof_not_running before init."""
+    mine = state(process)
+    if mine.folder is None:
+        raise NpuError("prof_not_running")
+    if number not in OPTIONS or not value or len(value) > OPTION_BYTES:
+        raise NpuError("prof_config", option=number, value=value)
+    mine.options[number] = value
+
+
+def start(process: Process, wanted: Config) -> None:
+    """Begin to collect. NpuError prof_not_running without init, prof_running."""
+    mine = state(process)
+    if mine.folder is None:
+        raise NpuError("prof_not_running")
+    if mine.running is not None:
+        raise NpuError("prof_running")
+    mine.running = wanted
+    _tell(process, "start", devices=wanted.devices, metrics=wanted.metrics, mask=wanted.mask, options=dict(mine.options))
+
+
+def stop(process: Process, wanted: Config) -> None:
+    """End it. NpuError prof_not_running, prof_config for another configuration than the one that runs."""
+    mine = state(process)
+    if mine.running is None:
+        raise NpuError("prof_not_running")
+    if mine.running is not wanted:
+        raise NpuError("prof_config", reason="another configuration was started")
+    mine.running = None
+    mine.options.clear()
+    _tell(process, "stop")
+
+
+def finalize(process: Process) -> None:
+    """Write the rest and end. NpuError prof_not_running without init."""
+    mine = state(process)
+    if mine.folder is None:
+        raise NpuError("prof_not_running")
+    if mine.running is not None:
+        stop(process, mine.running)
+    _tell(process, "finalize")
+    mine.folder = None
+
+
+def subscribe(process: Process, model_id: int, fd: int) -> None:
+    """Send the operator times of a model to a file descriptor. NpuError prof_conflict, prof_repeat, model_id."""
+    mine = state(process)
+    loaded = model.of(process, model_id)
+    if mine.folder is not None:
+        raise NpuError("prof_conflict")
+    if model_id in mine.subscribed:
+        raise NpuError("prof_repeat", model=model_id)
+    made = mine.subscribed[model_id] = Subscription(model_id, fd)
+    made.writer = threading.Thread(target=_write, args=(made,), daemon=True, name="npu-prof-pipe")
+    made.writer.start()
+
+    def heard(which: LoadedModel, times: Sequence[tuple[int, int]]) -> None:
+        made.pending.put(b"".join(records(which, times)))
+
+    loaded.heard = heard
+
+
+def unsubscribe(process: Process, model_id: int) -> None:
+    """End that; what was measured has been written then, unless nobody reads. NpuError invalid_param when not subscribed."""
+    found = state(process).subscribed.pop(model_id, None)
+    if found is None:
+        raise NpuError("invalid_param", model=model_id, reason="the model is not subscribed")
+    model.of(process, model_id).heard = None
+    found.pending.put(None)
+
+
+def records(loaded: LoadedModel, times: Sequence[tuple[int, int]]) -> list[bytes]:
+    """The operators of one run as they go through the pipe."""
+    made = []
+    for number, (kernel, (begun, ended)) in enumerate(zip(loaded.model.kernels, times, strict=False)):
+        name, op_type = kernel.name.encode()[:256], kernel.op_type.encode()[:64]
+        made.append(RECORD.pack(loaded.id, number, begun // 1000, ended // 1000, (ended - begun) // 1000, op_type, name))
+    return made
+
+
+def _write(subscription: Subscription) -> None:
+    """The writer thread: until the subscription ends or nobody reads any more."""
+    while True:
+        data = subscription.pending.get()
+        if data is None:
+            return
+        try:
+            while data:
+                data = data[os.write(subscription.fd, data) :]
+        except OSError:
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator as read back from the pipe. Times in us."""
+
+    model: int
+    start: int
+    end: int
+    duration: int
+    type: str
+    name: str
+
+
+def operator(data: bytes, index: int) -> Operator:
+    """An operator by its place in what was read from the pipe. NpuError invalid_param beyond the last."""
+    if (index + 1) * RECORD.size > len(data):
+        raise NpuError("invalid_param", index=index, count=len(data) // RECORD.size)
+    number, _, begun, ended, lasted, op_type, name = RECORD.unpack_from(data, index * RECORD.size)
+    return Operator(number, begun, ended, lasted, op_type.rstrip(b"\0").decode(), name.rstrip(b"\0").decode())

@@ -1,0 +1,100 @@
+"""One end of a copy or one buffer of a kernel: a live device block with offset, or host memory, pinned or pageable."""
+
+from __future__ import annotations
+
+import ctypes
+
+from npu.cost import copy_ns
+from npu.device.memory import BASE, DEVICE_SHIFT, Block
+from npu.driver.door import Handle
+from npu.errors import NpuError
+from npu.runtime import host
+from npu.runtime.process import Process
+
+
+def on_device(address: int) -> bool:
+    """Whether an address can only be device memory."""
+    return address >= BASE
+
+
+def nominal_ns(process: Process, direction: str, pageable: bool, count: int) -> int:
+    """Device time of an uncontended copy of `count` bytes on this process's chip; its rates are looked up once."""
+    rate = process.rates.get((direction, pageable))
+    if rate is None:
+        cost = copy_ns(0, direction, "pageable" if pageable else "pinned", process.machine.chip)
+        rate = process.rates[direction, pageable] = (cost.latency_ns, cost.bytes_per_ns)
+    return rate[0] + round(count / rate[1])
+
+
+class Side:
+    """Checked when it is made: NpuError not_device_memory, wrong_side, overrun. pinned: the runtime owns the host memory, so it
+    is safe to touch; memory keeps that alive. dev is None for host memory."""
+
+    __slots__ = ("address", "block", "dev", "memory", "offset", "pinned")
+
+    def __init__(self, process: Process, address: int, count: int, on_device: bool) -> None:
+        self.address = address
+        self.block: Block | None = None
+        self.dev: Handle | None = None
+        self.memory: object = None
+        self.pinned = True
+        self.offset = 0
+        if address >= BASE:
+            dev = process.devices.get((address - BASE) >> DEVICE_SHIFT)
+            found = dev.find(address) if dev is not None else None
+            if found is None:
+                raise NpuError("not_device_memory" if on_device else "wrong_side", pointer=address, bytes=count)
+            self.block, self.offset = found
+            if not on_device and not self.block.media:
+                raise NpuError("wrong_side", pointer=address, bytes=count)
+            if self.offset + count > self.block.span:
+                raise NpuError("overrun", pointer=address, bytes=count, allocated=self.block.size - self.offset)
+            self.dev = dev
+            return
+        known = process.pinned.find(address)
+        if on_device and (known is None or not process.pinned.is_mapped(known[0])):
+            raise NpuError("not_device_memory", pointer=address, bytes=count)
+        if known is None:
+            self.pinned = False
+        else:
+            self.memory = known[2]
+
+    @property
+    def guarded(self) -> bool:
+        """Whether the memory belongs to the script, so that a plain access could end the interpreter."""
+        return self.dev is None and self.memory is None
+
+    @property
+    def text(self) -> str:
+        """How a row names this buffer: allocation+offset; "" for host memory."""
+        return "" if self.block is None else f"{self.block.ordinal}+{self.offset}"
+
+    def range(self, count: int) -> str:
+        """How a row names that many bytes of it."""
+        return "" if self.block is None else f"{self.block.ordinal}+{self.offset}:{count}"
+
+    def place(self) -> int:
+        """The process address of the bytes."""
+        return self.dev.place(self.address) if self.dev is not None else self.address
+
+    def touched(self) -> None:
+        """Note that something was written there."""
+        if self.block is not None:
+            self.block.written = True
+
+    def read(self, count: int, offset: int = 0) -> bytes:
+        """The bytes there now."""
+        if not self.guarded:
+            return ctypes.string_at(self.place() + offset, count)
+        staged = host.Staged(count)
+        host.read(staged.address, self.address + offset, count)
+        return ctypes.string_at(staged.address, count)
+
+    def write(self, data: bytes, offset: int = 0) -> None:
+        """Put bytes there now."""
+        self.touched()
+        if not self.guarded:
+            ctypes.memmove(self.place() + offset, data, len(data))
+            return
+        source = ctypes.create_string_buffer(data, len(data))
+        host.write(self.address + offset, ctypes.addressof(source), len(data))

@@ -1,0 +1,1 @@
+"""The package that unmodified scripts import as `ais_bench`."""

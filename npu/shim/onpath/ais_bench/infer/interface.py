@@ -1,0 +1,5 @@
+"""InferSession as unmodified scripts import it."""
+
+from npu.shim.infer_session import InferSession, MemorySummary
+
+__all__ = ["InferSession", "MemorySummary"]

@@ -1,0 +1,116 @@
+"""Rule 43: memory is allocated and released while the steps run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from profiler.analysis.calls import EXECUTE
+from profiler.analysis.context import Context
+from profiler.analysis.edits import Skip
+from profiler.analysis.host_classes import class_of, of_class
+from profiler.analysis.judge import REPEAT_MIN, Name, at_most, judged
+from profiler.analysis.rules.waits import worth_naming
+from profiler.analysis.statistics import call_sums
+from profiler.findings import Finding
+from profiler.trace import Array
+
+NAME = Name("alloc-in-loop", 43, "copy")
+TAIL = 2  # P99 over P50 of the steps (catalogue)
+EVERY = 0.5  # of the steps must allocate or release, else it is growth that ends
+EVIDENCE_MOST = 3
+
+
+def alloc_in_loop(context: Context) -> Iterator[Finding]:
+    """Fires when calls that allocate or release memory come in at least every other step, or in the slow ones where P99 is over
+    twice P50. Gain: the same run without them. Silent for growth during warm-up. With sums of calls only: their total, at most,
+    when there are as many as model executions."""
+    if not context.trace.api:
+        yield from _from_sums(context)
+        return
+    rows = context.calls_in_window(of_class(context.trace, "alloc"))
+    rows = rows[np.isin(rows, context.outer)]
+    if len(rows) < REPEAT_MIN or not _between_launches(context, rows):
+        return
+    length = (context.trace.api["end"] - context.trace.api["start"])[rows]
+    step, spent = _steps(context, rows, length)
+    tail = _percentiles(step)
+    without = _percentiles(step - spent)
+    slow = step > TAIL * tail[0]
+    often = not len(step) or (spent > 0).sum() >= EVERY * len(step)
+    if not often and not (tail[1] > TAIL * tail[0] and spent[slow].any()):
+        return
+    facts = {
+        "count": len(rows),
+        "per_step": round(len(rows) / context.count, 1),
+        "calls": _names(context, rows, length),
+        "total_ns": int(length.sum()),
+        "longest_ns": int(length.max()),
+        "p50_ns": tail[0],
+        "p99_ns": tail[1],
+        "p50_without_ns": without[0],
+        "p99_without_ns": without[1],
+    }
+    yield judged(
+        context,
+        NAME,
+        facts,
+        (Skip(rows),),
+        confidence="high",
+        evidence=context.calls_shown(rows[np.argsort(-length, kind="stable")][:EVIDENCE_MOST]),
+        sites=context.sites(rows),
+    )
+
+
+def _between_launches(context: Context, rows: Array) -> bool:
+    """True when kernels are launched between them again and again: else they are the beginning or the end of the program."""
+    launching = np.sort(context.trace.api["start"][np.flatnonzero(context.launches.kernels > 0)])
+    return len(np.unique(np.searchsorted(launching, context.trace.api["start"][rows]))) >= REPEAT_MIN
+
+
+def _steps(context: Context, rows: Array, length: Array) -> tuple[Array, Array]:
+    """Per judged step its length and the time of these calls in it, ns."""
+    steps = context.steps
+    if not steps.judged:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    spent = np.zeros(len(steps.starts), np.int64)
+    at = steps.of(context.trace.api["start"][rows])
+    np.add.at(spent, at[at >= 0], length[at >= 0])
+    return (steps.ends - steps.starts)[-steps.judged :].astype(np.int64), spent[-steps.judged :]
+
+
+def _percentiles(values: Array) -> tuple[int, int]:
+    """50th and 99th by nearest rank; 0 without values."""
+    if not len(values):
+        return 0, 0
+    order = np.sort(values)
+    half, high = (int(order[max(0, math.ceil(share * len(order)) - 1)]) for share in (0.5, 0.99))
+    return half, high
+
+
+def _names(context: Context, rows: Array, length: Array) -> str:
+    names, place = np.unique(context.trace.api["name"][rows], return_inverse=True)
+    order = np.argsort(-np.bincount(place, length), kind="stable")[:EVIDENCE_MOST]
+    return ", ".join(context.trace.strings[int(names[i])] for i in order)
+
+
+def _from_sums(context: Context) -> Iterator[Finding]:
+    sums = call_sums(context.trace)
+    mine = [s for s in sums if class_of(s.name) == "alloc"]
+    count, total = sum(s.count for s in mine), sum(s.total_ns for s in mine)
+    runs = sum(s.count for s in sums if s.name in EXECUTE)
+    if count >= max(REPEAT_MIN, runs) and runs and worth_naming(context, total):
+        facts = {
+            "count": count,
+            "per_step": round(count / runs, 1),
+            "calls": ", ".join(s.name for s in mine[:EVIDENCE_MOST]),
+            "total_ns": total,
+            "longest_ns": 0,
+            "p50_ns": 0,
+            "p99_ns": 0,
+            "p50_without_ns": 0,
+            "p99_without_ns": 0,
+        }
+        yield at_most(context, NAME._replace(id="alloc-in-loop-sums"), facts, total)

@@ -1,0 +1,33 @@
+"""Rule 2: the capture lost rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from profiler.analysis.context import Context
+from profiler.analysis.judge import CAPTURE, WARNING, Name
+from profiler.findings import Finding
+
+NAME = Name("capture-incomplete", 2, CAPTURE)
+NAMED = 3
+
+
+def capture_incomplete(context: Context) -> Iterator[Finding]:
+    """Fires when launches have no device row, when marked steps that launch work have none at all, or when the recorder says it
+    dropped rows. Rows a reader could not use stand in the report's list of what is missing. No gain."""
+    lost = context.views.losses
+    if lost.launches or lost.steps:
+        launched, kernels = lost.launched, lost.launched - lost.launches
+        names = [n.name for n in lost.by_name if n.name][:NAMED]
+        facts = {
+            "launched": launched,
+            "kernels": kernels,
+            "lost": lost.launches,
+            "names": ", ".join(names) or "-",
+            "steps": ", ".join(map(str, lost.steps)) or "-",
+            "lost_share": lost.launches / max(1, launched),
+        }
+        severity = "warning" if lost.steps or lost.launches >= WARNING * launched else "note"
+        yield Finding(NAME.id, NAME.number, CAPTURE, severity, facts, None)
+    if lost.dropped:
+        yield Finding("capture-dropped", NAME.number, CAPTURE, "warning", {"dropped": lost.dropped}, None)

@@ -1,0 +1,73 @@
+"""Rule 30: streams, events, contexts, models, communicators or devices are made and taken down in every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from profiler.analysis.context import Context
+from profiler.analysis.edits import Skip
+from profiler.analysis.judge import REPEAT_MIN, Name, judged
+from profiler.findings import Finding
+from profiler.trace import Array
+
+NAME = Name("create-destroy-in-loop", 30, "host")
+CALLS = (  # beginnings of names
+    "aclrtCreateStream",
+    "aclrtDestroyStream",
+    "aclrtCreateEvent",
+    "aclrtDestroyEvent",
+    "aclrtCreateContext",
+    "aclrtDestroyContext",
+    "aclrtSetDevice",
+    "aclrtResetDevice",
+    "aclmdlLoad",
+    "aclmdlUnload",
+    "aclmdlBundleLoad",
+    "HcclCommInit",
+    "HcclCommDestroy",
+)
+EVERY = 0.5  # per step; rarer ones belong to what comes and goes
+EVIDENCE_MOST = 3
+
+
+def create_destroy_in_loop(context: Context) -> Iterator[Finding]:
+    """Fires when such calls come at least every other step. Gain: the same run without them, made once before the loop."""
+    trace = context.trace
+    if not trace.api:
+        return
+    ids = trace.strings.matching(lambda text: text.startswith(CALLS))
+    rows = context.calls_in_window(np.isin(trace.api["name"], ids))
+    rows = rows[np.isin(rows, context.outer)]
+    if len(rows) < max(REPEAT_MIN, EVERY * context.count) or not _repeated(context, rows):
+        return
+    length = (trace.api["end"] - trace.api["start"])[rows]
+    facts = {
+        "count": len(rows),
+        "per_step": round(len(rows) / context.count, 1),
+        "total_ns": int(length.sum()),
+        "calls": _by_time(context, rows, length),
+    }
+    yield judged(
+        context,
+        NAME,
+        facts,
+        (Skip(rows),),
+        confidence="high",
+        evidence=context.calls_shown(rows[np.argsort(-length, kind="stable")][:EVIDENCE_MOST]),
+        sites=context.sites(rows),
+    )
+
+
+def _repeated(context: Context, rows: Array) -> bool:
+    """True when kernels are launched between such calls, again and again: else they begin or end the program."""
+    launching = np.sort(context.trace.api["start"][np.flatnonzero(context.launches.kernels > 0)])
+    between = np.searchsorted(launching, np.sort(context.trace.api["start"][rows]))
+    return len(np.unique(between)) >= REPEAT_MIN
+
+
+def _by_time(context: Context, rows: Array, length: Array) -> str:
+    names, place = np.unique(context.trace.api["name"][rows], return_inverse=True)
+    order = np.argsort(-np.bincount(place, length), kind="stable")[:EVIDENCE_MOST]
+    return ", ".join(context.trace.strings[int(names[i])] for i in order)

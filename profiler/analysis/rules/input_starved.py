@@ -1,0 +1,50 @@
+"""Rule 25: the device waits for the data loader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from profiler.analysis.context import Context
+from profiler.analysis.edits import Aside
+from profiler.analysis.judge import REPEAT_MIN, WARNING, Name, judged
+from profiler.analysis.rules.host import idle_of, in_markers, items, marked, submission
+from profiler.findings import Evidence, Finding
+
+NAME = Name("input-starved", 25, "host")
+EVIDENCE_MOST = 3
+
+
+def input_starved(context: Context) -> Iterator[Finding]:
+    """Fires when the device is idle for 3 % of the window while a thread loads data (marker dataloader), the worst single time
+    left out: the first step of an epoch alone is no finding. Gain: another thread loads one item ahead."""
+    spans = marked(context, "dataloader")
+    inside = (spans.ends > context.window[0]) & (spans.starts < context.window[1])
+    starts, ends = np.maximum(spans.starts[inside], context.window[0]), np.minimum(spans.ends[inside], context.window[1])
+    if len(starts) < REPEAT_MIN:
+        return
+    idle = idle_of(context, starts, ends)
+    if int(idle.sum()) - int(idle.max()) < WARNING * context.length:
+        return
+    own = context.own_times
+    own = own.only(in_markers(context, own, "dataloader") > 0)
+    count = max(1, items(context, own.row))
+    facts = {
+        "count": len(starts),
+        "total_ns": int((ends - starts).sum()),
+        "each_ns": round(int((ends - starts).sum()) / len(starts)),
+        "idle_ns": int(idle.sum()),
+        "idle_share": int(idle.sum()) / context.length,
+        "per_step": round(count / context.count, 1),
+    }
+    worst = np.argsort(-idle, kind="stable")[:EVIDENCE_MOST]
+    yield judged(
+        context,
+        NAME,
+        facts,
+        (Aside(own.row, in_markers(context, own, "dataloader"), submission(context, own.row)),),
+        confidence="high",
+        evidence=tuple(Evidence("dataloader", int(starts[i]), int(ends[i]), "marker") for i in worst),
+        sites=context.sites(own.row),
+    )

@@ -1,0 +1,119 @@
+"""What the rules on kernels share: picking kernels of the window by operator, their time and place, and their removal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from profiler.analysis.calls import column
+from profiler.analysis.context import Context
+from profiler.analysis.edits import Edit, Remove
+from profiler.analysis.judge import NOTE, Name, judged
+from profiler.analysis.views.operators import streams
+from profiler.findings import Finding
+from profiler.trace import Array
+
+EVIDENCE_MOST = 3
+LAYOUT = ("TransData", "Transpose", "TransposeD", "Permute", "FormatTransfer", "NPUFormatCast", "FormatCast")
+CUBE = ("MatMul", "BatchMatMul", "Gemm", "Conv", "Depthwise", "FlashAttention", "GroupedMatmul", "QuantBatchMatmul")
+
+
+def kernels(context: Context) -> Array:
+    """Kernel rows of the window by device, stream and start."""
+    return streams(context.basis)
+
+
+def of_type(context: Context, rows: Array, test: Callable[[str], bool]) -> Array:
+    """Mask over rows: the operator type passes the test."""
+    return np.isin(column(context.trace, "task", "op_type")[rows], context.trace.strings.matching(test))
+
+
+def named(*names: str) -> Callable[[str], bool]:
+    """A test for operator types that are one of the names."""
+    wanted = frozenset(names)
+    return lambda text: text in wanted
+
+
+def computing(context: Context) -> int:
+    """|C| of the window over all devices, ns, at least 1."""
+    return max(1, sum(b.computing for b in context.breakdown))
+
+
+def critical_ns(context: Context, rows: Array) -> int:
+    """How much of these kernels lies on the critical path, ns."""
+    return int(context.basis.durations(rows[context.critical[rows]]).sum())
+
+
+def matters(context: Context, rows: Array, share: float) -> bool:
+    """True when the kernels take that share of the computing time, or NOTE of the window on the critical path."""
+    return (
+        int(context.basis.durations(rows).sum()) >= share * computing(context)
+        or critical_ns(context, rows) >= NOTE * context.length
+    )
+
+
+def next_on_stream(context: Context, rows: Array, step: int = 1) -> Array:
+    """Position in rows (ordered as `kernels`) of the kernel `step` places later on the same stream; -1 without one."""
+    task = context.trace.task
+    at = np.arange(len(rows)) + step
+    inside = (at >= 0) & (at < len(rows))
+    other = np.clip(at, 0, len(rows) - 1)
+    same = np.ones(len(rows), bool)
+    for name in ("device", "stream"):
+        same &= task[name][rows] == task[name][rows[other]]
+    return np.where(inside & same, other, -1)
+
+
+def removal(context: Context, rows: Array) -> Remove:
+    """The kernels fall away, and with them the calls that launched nothing else."""
+    launch = context.launches.row
+    mine = launch[rows]
+    mine = mine[mine >= 0]
+    if not len(mine):
+        return Remove(rows)
+    size = len(context.trace.api)
+    all_of = np.bincount(launch[launch >= 0], minlength=size)
+    return Remove(rows, np.flatnonzero((np.bincount(mine, minlength=size) == all_of) & (all_of > 0)))
+
+
+def split_by(values: Array) -> list[Array]:
+    """Positions of equal values, in ascending order of the value."""
+    order = np.argsort(values, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(values[order])) + 1) if len(order) else []
+
+
+def said_of(
+    context: Context,
+    name: Name,
+    facts: Mapping[str, object],
+    rows: Array,
+    edits: Sequence[Edit],
+    confidence: str = "high",
+    method: str = "replay",
+    at_most: bool = False,
+) -> Finding:
+    """A finding about kernels, the longest of them as evidence. Without host calls (files of kernels only) the replay knows the
+    order on each stream alone, so its gain is at most that."""
+    longest = rows[np.argsort(-context.basis.durations(rows), kind="stable")][:EVIDENCE_MOST]
+    launched = context.launches.row[rows]
+    bare = not len(context.trace.api)
+    return judged(
+        context,
+        name,
+        facts,
+        edits,
+        confidence="medium" if bare and confidence == "high" else confidence,
+        evidence=context.tasks_shown(longest),
+        sites=context.sites(launched[launched >= 0]),
+        method=method,
+        at_most=at_most or bare,
+    )
+
+
+def most_frequent(context: Context, rows: Array, name: str, most: int = 3) -> str:
+    """The most frequent texts of a task column over rows, as "a, b, c"."""
+    values = column(context.trace, "task", name)[rows]
+    found, counts = np.unique(values[values >= 0], return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:most]
+    return ", ".join(context.trace.strings[int(v)] for v in found[order])

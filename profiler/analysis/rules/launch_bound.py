@@ -1,0 +1,82 @@
+"""Rule 23: kernels are short and each waits for its launch: the host is too slow for the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from profiler.analysis.context import Context
+from profiler.analysis.edits import OwnTime
+from profiler.analysis.judge import Name, judged
+from profiler.analysis.rules.launches import one_launch
+from profiler.findings import Finding
+from profiler.trace import Array
+
+NAME = Name("launch-bound", 23, "host")
+IDLE_SHARE = 0.10  # of the window inside launch-bound stretches, collection not counted (catalogue)
+FASTER = 0.5  # of the launching thread's own time; the replayed cure
+EVIDENCE_MOST = 3
+
+
+def launch_bound(context: Context) -> Iterator[Finding]:
+    """Fires when the device is idle for IDLE_SHARE of the window inside stretches of 20 and more kernels that were each launched
+    after the one before had ended.
+
+    Gain: the launching threads' own time in these stretches halved, at most; beside it stands what one launch for each stretch
+    would gain. A named cause that explains half of it (a wait, a compile, an allocation ...) carries the gain instead.
+    """
+    bound = context.views.launch_bound
+    collected = sum(gaps.total("collection") for gaps in context.views.gaps.values())
+    idle = bound.idle - min(bound.idle, collected)
+    if idle <= IDLE_SHARE * context.length:
+        return
+    rows = context.basis.kernels()
+    rows = rows[context.launches.row[rows] >= 0]
+    groups = [_of_stretch(context, rows, int(a), int(b)) for a, b in zip(bound.first, bound.last, strict=True)]
+    calls = np.unique(context.launches.row[np.concatenate(groups)])
+    kernels = int(bound.count.sum())
+    facts = {
+        "kernels": kernels,
+        "stretches": len(bound.count),
+        "idle_ns": idle,
+        "idle_share": idle / context.length,
+        "gap_ns": round(idle / max(1, kernels - len(bound.count))),
+        "kernel_ns": round(int(bound.busy.sum()) / kernels),
+        "delay_ns": max(0, bound.delay),
+        "launch_ns": bound.launch,
+        "starved_share": max((q.starved_share for q in context.views.queues), default=0.0),
+        "single_ns": max(0, context.gain(one_launch(context, [g for g in groups if _one_thread(context, g)]))),
+    }
+    yield judged(
+        context,
+        NAME,
+        facts,
+        (_halved(context, calls),),
+        confidence="medium",
+        evidence=context.tasks_shown(groups[int(np.argmax(bound.span - bound.busy))][:EVIDENCE_MOST]),
+        sites=context.sites(calls),
+        method="model",
+        at_most=True,
+    )
+
+
+def _of_stretch(context: Context, rows: Array, first: int, last: int) -> Array:
+    """The kernels of one stretch by launch."""
+    start = context.trace.task["start"]
+    inside = rows[(start[rows] >= start[first]) & (start[rows] <= start[last])]
+    inside = inside[context.trace.task["device"][inside] == context.trace.task["device"][first]]
+    ordered: Array = inside[np.argsort(context.launches.time[inside], kind="stable")]
+    return ordered
+
+
+def _one_thread(context: Context, rows: Array) -> bool:
+    return len(np.unique(context.trace.api["thread"][context.launches.row[rows]])) == 1
+
+
+def _halved(context: Context, calls: Array) -> OwnTime:
+    """Own time of the launching threads between the first and the last of these launches."""
+    own, api = context.own_times, context.trace.api
+    mine = np.isin(api["thread"][own.row], api["thread"][calls])
+    mine &= (own.start >= api["start"][calls].min()) & (own.end <= api["start"][calls].max())
+    return OwnTime(own.row[mine], (own.ns[mine] * FASTER).astype(np.int64))

@@ -1,0 +1,59 @@
+"""What the rules on launches share: kernels that were launched one by one, in steps, and the edit that makes one launch of
+them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from profiler.analysis.calls import column
+from profiler.analysis.context import Context
+from profiler.analysis.edits import OneLaunch
+from profiler.trace import Array
+
+GE_GAP = 600  # ns between kernels of one launch (measured kernel_details: 0.5-0.7 us)
+
+
+def own_launches(context: Context) -> Array:
+    """Kernel rows of the window that belong to no model and whose call launched one kernel, by thread and launch time."""
+    rows = context.basis.kernels()
+    call = context.launches.row[rows]
+    alone = (call >= 0) & (column(context.trace, "task", "model")[rows] < 0)
+    rows, call = rows[alone], call[alone]
+    single = context.launches.kernels[call] == 1
+    rows, call = rows[single], call[single]
+    api = context.trace.api
+    if not len(rows):
+        return np.zeros(0, np.int64)
+    ordered: Array = rows[np.lexsort((api["start"][call], api["thread"][call]))]
+    return ordered
+
+
+def by_step(context: Context, rows: Array) -> list[Array]:
+    """Launched kernels by (thread, step), in order of launch; the whole window is one step where there are none."""
+    if not len(rows):
+        return []
+    call = context.launches.row[rows]
+    thread = context.trace.api["thread"][call].astype(np.int64)
+    step = context.steps.of(context.launches.time[rows]) if len(context.steps.starts) else np.zeros(len(rows), np.int64)
+    order = np.lexsort((context.launches.time[rows], step, thread))
+    changes = (np.diff(step[order]) != 0) | (np.diff(thread[order]) != 0)
+    return [rows[part] for part in np.split(order, np.flatnonzero(changes) + 1)]
+
+
+def one_launch(context: Context, groups: list[Array]) -> tuple[OneLaunch, ...]:
+    """The kernels of each group in one launch."""
+    return tuple(OneLaunch(context.launches.row[group], GE_GAP) for group in groups if len(group) > 1)
+
+
+def same_sequence(context: Context, groups: list[Array]) -> bool:
+    """True when most groups launch the same kernels in the same order (by operator type, else name)."""
+    if len(groups) < 2:
+        return False
+    name = "op_type" if "op_type" in context.trace.task else "name"
+    sequences = [column(context.trace, "task", name)[g].tobytes() for g in groups]
+    return max(sequences.count(s) for s in set(sequences)) > len(sequences) / 2
+
+
+def launch_bound_share(context: Context) -> float:
+    """Share of the window inside launch-bound stretches (view V6)."""
+    return float(context.views.launch_bound.span.sum()) / context.length

@@ -1,0 +1,160 @@
+"""Rule 27: work that has nothing to do with each other shares one stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from npu.units import duration
+from profiler import intervals
+from profiler.analysis.calls import SYNC_DEVICE, SYNC_STREAM, column
+from profiler.analysis.context import Context
+from profiler.analysis.edits import DropCalls, Edit, Narrow, Spread
+from profiler.analysis.gaps import busy
+from profiler.analysis.groups import changes
+from profiler.analysis.judge import REPEAT_MIN, WARNING, Name, judged
+from profiler.analysis.rules.buffers import Buffers
+from profiler.analysis.rules.sync_every_submit import direct
+from profiler.analysis.views.roofline import cores
+from profiler.findings import Finding
+from profiler.trace import Array
+
+NAME = Name("one-stream", 27, "host")
+MOST = 8  # streams tried; more feeds than this share them
+ENOUGH = 0.95  # of the best gain: fewer streams that reach it are preferred
+EVIDENCE_MOST = 3
+
+
+def one_stream(context: Context) -> Iterator[Finding]:
+    """Fires per stream that serves several host threads, or steps with buffers of their own, when kernels leave cores free or
+    copies on the same stream run uncovered, and more streams gain 3 % of the window.
+
+    Gain: items in turn on 2 to 8 streams; as many kernels at once as find cores; each copy engine stays one; waits are for own
+    work only, and those right behind each submission are not made. Silent where buffers prove that each item needs the one
+    before it. Without known buffers only threads count as independent with medium confidence, steps with low.
+    """
+    if not len(context.launches.row) or not len(context.trace.api):
+        return
+    rows = context.tasks_in_window(~context.graph.chains.member & (context.launches.row >= 0))
+    task = context.trace.task
+    for device, stream in np.unique(np.stack((task["device"][rows], task["stream"][rows]), axis=1), axis=0).tolist():
+        mine = rows[(task["device"][rows] == device) & (task["stream"][rows] == stream)]
+        mine = mine[np.argsort(context.graph.chains.task[mine], kind="stable")]
+        if context.trace.tasks_of("kernel")[mine].any():
+            yield from _on(context, device, stream, mine)
+
+
+def _on(context: Context, device: int, stream: int, rows: Array) -> Iterator[Finding]:
+    item, threads = _items(context, rows)
+    count = int(item[-1]) + 1 if len(item) else 0
+    if count < REPEAT_MIN:
+        return
+    fill = _fill(context, rows)
+    room = max(1, int(1 / fill + 1e-9))
+    exposed = _exposed(context, device, rows)
+    if room < 2 and exposed < WARNING * context.length:
+        return
+    buffers = Buffers(context)
+    if threads < 2 and not buffers.known:
+        return
+    most = min(MOST, threads if threads > 1 else MOST, _independent(context, buffers, rows, item))
+    if most < 2:
+        return
+    free: tuple[Edit, ...] = _waits(context, stream, rows, threads)
+    base = max(0, context.gain(free)) if free else 0
+    widths = sorted({k for k in (2, 4, 8, most) if k <= most})
+    gains = {k: context.gain((*free, Spread(rows, item, k, min(k, room)))) for k in widths}
+    best = max(gains.values())
+    if best - base < WARNING * context.length:
+        return
+    chosen = min(k for k in widths if gains[k] >= ENOUGH * best)
+    heads = rows[changes(item)]
+    calls = context.launches.row[rows]
+    facts = {
+        "items": count,
+        "threads": threads,
+        "streams": chosen,
+        "fill_share": fill,
+        "exposed_ns": exposed,
+        "curve": ", ".join(f"{k}: {duration(max(0, gains[k]))}" for k in widths),
+        "models": len(np.unique(column(context.trace, "task", "model")[rows[context.trace.tasks_of("kernel")[rows]]])),
+    }
+    yield judged(
+        context,
+        NAME,
+        facts,
+        (*free, Spread(rows, item, chosen, min(chosen, room))),
+        confidence="medium",
+        evidence=context.tasks_shown(heads[:EVIDENCE_MOST]),
+        sites=context.sites(calls[context.trace.tasks_of("kernel")[rows]]),
+        method="model",
+    )
+
+
+def _items(context: Context, rows: Array) -> tuple[Array, int]:
+    """Number of the item each task belongs to, ascending along the stream, and how many threads launch kernels there: runs of one
+    thread where there are several, else steps."""
+    kernels = context.trace.tasks_of("kernel")[rows]
+    thread = context.trace.api["thread"][context.launches.row[rows]]
+    threads = len(np.unique(thread[kernels]))
+    if threads > 1:
+        return np.cumsum(changes(thread)) - 1, threads
+    if not context.steps.judged:
+        return np.zeros(len(rows), np.int64), threads
+    step = np.maximum.accumulate(context.steps.of(context.launches.time[rows]))
+    return np.cumsum(changes(step)) - 1, threads
+
+
+def _fill(context: Context, rows: Array) -> float:
+    """Share of the cores the kernels take while they run; 1 where the blocks are not known."""
+    kernels = rows[context.trace.tasks_of("kernel")[rows]]
+    blocks = column(context.trace, "task", "block_dim")[kernels]
+    most = cores(context.trace, context.chip, kernels)
+    length = context.basis.durations(kernels)
+    known = blocks > 0
+    if not known.any():
+        return 1.0
+    share = np.minimum(blocks[known] / np.maximum(most[known], 1), 1)
+    return max(1e-3, float((share * length[known]).sum() / max(1, length[known].sum())))
+
+
+def _exposed(context: Context, device: int, rows: Array) -> int:
+    """Time of copies on the stream that no kernel covers, ns."""
+    task = context.trace.task
+    copies = rows[context.trace.tasks_of("copy")[rows]]
+    spans = intervals.union(task["start"][copies], task["end"][copies])
+    return intervals.length(intervals.subtract(spans, busy(context.trace, device, copies=False)))
+
+
+def _independent(context: Context, buffers: Buffers, rows: Array, item: Array) -> int:
+    """How many items in a row touch no buffer that another of them needs; MOST where buffers are not known."""
+    if not buffers.known:
+        return MOST
+    groups: list[list[int]] = [_distinct(buffers, part) for part in np.split(rows, np.flatnonzero(changes(item))[1:])]
+    for apart in range(1, MOST):
+        pairs = list(zip(groups, groups[apart:], strict=False))
+        if any(buffers.conflict(a, b) for first, second in pairs for a in first for b in second):
+            return apart
+    return MOST
+
+
+def _distinct(buffers: Buffers, rows: Array) -> list[int]:
+    """One task for each pair of texts."""
+    seen = {(int(buffers.reads[r]), int(buffers.writes[r])): int(r) for r in rows.tolist() if buffers.tells(int(r))}
+    return list(seen.values())
+
+
+def _waits(context: Context, stream: int, rows: Array, threads: int) -> tuple[Edit, ...]:
+    """What happens to waits for the stream: of several threads each waits for its own work; of one the waits right behind each
+    submission go."""
+    trace = context.trace
+    syncs = context.calls_in_window(trace.api_named(*SYNC_STREAM, *SYNC_DEVICE))
+    if threads > 1:
+        own: Sequence[int] = np.unique(trace.api["thread"][context.launches.row[rows]]).tolist()
+        mine = np.isin(trace.api["thread"][syncs], own)
+        known = column(trace, "api", "stream")[syncs]
+        mine &= (known == stream) | (known < 0) | trace.api_named(*SYNC_DEVICE)[syncs]
+        return (Narrow(syncs[mine]),)
+    chosen = direct(context, syncs)[0] if len(syncs) else syncs
+    return (DropCalls(chosen),) if len(chosen) >= REPEAT_MIN else ()

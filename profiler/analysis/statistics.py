@@ -1,0 +1,35 @@
+"""Sums without rows: what is known of host calls when a source holds their statistic only (trace.meta["tables"])."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from profiler.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class CallSum:
+    """All calls of one name: how many, and their time together, ns."""
+
+    name: str
+    level: str
+    count: int
+    total_ns: int
+
+
+def call_sums(trace: Trace) -> list[CallSum]:
+    """The api_statistic of a trace, the longest first; empty where the source has none."""
+    table = _table(trace, "api_statistic")
+    columns = [table.get(n) for n in ("name", "level", "count", "total")]
+    if any(c is None for c in columns):
+        return []
+    rows = zip(*(c for c in columns if c is not None), strict=True)
+    made = [CallSum(str(n), str(v or ""), int(c), int(t)) for n, v, c, t in rows if None not in (n, c, t)]
+    return sorted(made, key=lambda s: (-s.total_ns, s.name))
+
+
+def _table(trace: Trace, name: str) -> dict[str, list[Any]]:
+    tables = trace.meta.get("tables", {})
+    found = tables.get(name, {}) if isinstance(tables, dict) else {}
+    return found if isinstance(found, dict) else {}

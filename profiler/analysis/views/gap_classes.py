@@ -1,0 +1,199 @@
+"""Why a device was idle (view V5): every moment of every idle interval has one reason. Times ns.
+
+An idle interval [a, b) ends with a task (kernel, collective or copy) whose launch L is clamped into it.
+1. Where collection makes the gaps, the first f after every kernel is the collection's.
+2. [a, L): the host is late; what the launching thread did meanwhile says why, most telling class first, then what the threads
+   did that feed it, then framework operators; where nothing was recorded it is user code.
+3. [L, b): the device is; inside a wait for an event that event, else dispatch up to the floor, the rest is unexplained.
+Waiting for ranks and for copy engines cannot occur here: collectives and copies are not idle time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from npu import events
+from profiler import intervals
+from profiler.analysis.breakdown import Work, comm_launch
+from profiler.analysis.calls import column
+from profiler.analysis.gaps import Gaps
+from profiler.analysis.host_classes import CALLS, MARKERS, classes
+from profiler.analysis.launches import Launches
+from profiler.analysis.views.gap_floor import Floor
+from profiler.intervals import Spans
+from profiler.trace import Array, Trace
+
+# unlinked: the launch of what ends the gap was not recorded; end: nothing follows.
+CLASSES = ("collection", *CALLS, "framework", "user", "unlinked", "event", "dispatch", "unexplained", "end")
+HOST = (*CALLS, "framework", "user")
+
+
+class GapClasses(NamedTuple):
+    """starts, ends: idle intervals. thread: of the launch of what ends each, -1 unknown. spent: ns per interval and class
+    (columns as CLASSES); a row sums to its interval."""
+
+    starts: Array
+    ends: Array
+    thread: Array
+    spent: Array
+
+    def total(self, *names: str) -> int:
+        """Time of these classes (all without names), ns."""
+        chosen = [CLASSES.index(n) for n in names or CLASSES]
+        return int(self.spent[:, chosen].sum())
+
+    @property
+    def host(self) -> int:
+        """Time the device waited for the host, ns."""
+        return self.total(*HOST)
+
+    def by_class(self) -> dict[str, int]:
+        """Time per class, only those that occur, the longest first."""
+        sums = self.spent.sum(axis=0)
+        order = np.argsort(-sums, kind="stable")
+        return {CLASSES[i]: int(sums[i]) for i in order if sums[i] > 0}
+
+
+class _Ends(NamedTuple):
+    """What ends each interval: launch time, its thread, stream; linked: a launch was recorded; none: nothing follows."""
+
+    launch: Array
+    thread: Array
+    stream: Array
+    linked: Array
+    none: Array
+
+
+def gap_classes(trace: Trace, launches: Launches, idle: Gaps, device: int, floor: Floor) -> GapClasses:
+    """All idle intervals of a device with their reasons."""
+    starts, ends = idle.starts, idle.ends
+    spent = np.zeros((len(starts), len(CLASSES)), np.int64)
+    end = _ending(trace, launches, device, ends)
+
+    def put(name: str, spans: Spans) -> None:
+        at = np.searchsorted(starts, spans.starts, side="right") - 1
+        np.add.at(spent[:, CLASSES.index(name)], at, spans.ends - spans.starts)
+
+    rest = Spans(starts, ends)
+    if floor.collecting and floor.ns is not None:
+        kernels = np.flatnonzero(Work(trace, device).computing)
+        after = trace.task["end"][kernels].astype(np.int64)
+        taken = intervals.intersect(rest, intervals.union(after, after + floor.ns))
+        put("collection", taken)
+        rest = intervals.subtract(rest, taken)
+    launch = np.clip(end.launch, starts, ends)
+    put("end", _inside(rest, starts[end.none], ends[end.none]))
+    loose = ~end.linked & ~end.none
+    put("unlinked", _inside(rest, starts[loose], ends[loose]))
+    feeders = _feeders(trace)
+    codes = classes(trace)
+    for thread in np.unique(end.thread[end.linked]).tolist():
+        mine = end.linked & (end.thread == thread)
+        late = _inside(rest, starts[mine], launch[mine])
+        for name, doing in _doing(trace, codes, thread, feeders.get(thread, ())):
+            taken = intervals.intersect(late, doing)
+            put(name, taken)
+            late = intervals.subtract(late, taken)
+        put("user", late)
+    on_device = _inside(rest, launch[end.linked], ends[end.linked])
+    waiting = _event_waits(trace, device, starts, ends, end, on_device)
+    put("event", waiting)
+    put("unexplained", intervals.subtract(on_device, waiting))
+    dispatch, unexplained = CLASSES.index("dispatch"), CLASSES.index("unexplained")
+    spent[:, dispatch] = np.minimum(spent[:, unexplained], floor.dispatch)
+    spent[:, unexplained] -= spent[:, dispatch]
+    return GapClasses(starts, ends, end.thread, spent)
+
+
+def _inside(spans: Spans, starts: Array, ends: Array) -> Spans:
+    return intervals.intersect(spans, intervals.union(starts, ends))
+
+
+def _ending(trace: Trace, launches: Launches, device: int, ends: Array) -> _Ends:
+    """What begins at the end of each interval: a task of V1, or a collective."""
+    work = Work(trace, device)
+    tasks = np.flatnonzero(work.computing | work.copies)
+    ops = np.flatnonzero(work.collectives)
+    starts, launched, threads, streams = [], [], [], []
+    if len(tasks):
+        row = launches.row[tasks]
+        starts.append(trace.task["start"][tasks])
+        launched.append(launches.time[tasks])
+        streams.append(trace.task["stream"][tasks])
+        threads.append(np.where(row >= 0, trace.api["thread"][row], -1) if trace.api else np.full(len(tasks), -1))
+    if len(ops):
+        row = _call_of(trace, ops)
+        starts.append(trace.comm["start"][ops])
+        launched.append(comm_launch(trace)[ops])
+        streams.append(trace.comm["stream"][ops] if "stream" in trace.comm else np.full(len(ops), -1))
+        threads.append(np.where(row >= 0, trace.api["thread"][row], -1) if trace.api else np.full(len(ops), -1))
+    if not starts:
+        lost = np.full(len(ends), -1)
+        return _Ends(ends, lost, lost, np.zeros(len(ends), bool), np.ones(len(ends), bool))
+    start, launch, thread, stream = (np.concatenate(c).astype(np.int64) for c in (starts, launched, threads, streams))
+    order = np.lexsort((launch, start))
+    at = np.minimum(np.searchsorted(start[order], ends), len(order) - 1)
+    found = order[at]
+    none = start[found] != ends
+    return _Ends(launch[found], np.where(none, -1, thread[found]), stream[found], (thread[found] >= 0) & ~none, none)
+
+
+def _call_of(trace: Trace, ops: Array) -> Array:
+    """Api row with the correlation of each comm row, -1 without one."""
+    known, calls = trace.comm.get("correlation"), column(trace, "api", "correlation")
+    if known is None or not len(calls):
+        return np.full(len(ops), -1, np.int64)
+    order = np.argsort(calls, kind="stable")
+    at = np.minimum(np.searchsorted(calls[order], known[ops]), len(order) - 1)
+    hit = (known[ops] >= 0) & (calls[order][at] == known[ops])
+    return np.where(hit, order[at], -1)
+
+
+def _feeders(trace: Trace) -> dict[int, tuple[int, ...]]:
+    """Thread that takes work from a queue -> the threads that put some into it (markers dequeue and enqueue)."""
+    if not trace.marker:
+        return {}
+    kind, thread = trace.marker["kind"], trace.marker["thread"]
+    puts = np.unique(thread[kind == events.MARKERS.index("enqueue")]).tolist()
+    takers = np.unique(thread[kind == events.MARKERS.index("dequeue")]).tolist()
+    return {int(t): tuple(p for p in puts if p != t) for t in takers}
+
+
+def _doing(trace: Trace, codes: Array, thread: int, feeders: tuple[int, ...]) -> list[tuple[str, Spans]]:
+    """What a thread and those that feed it were doing, by class in order of priority."""
+    found = []
+    for name in CALLS:
+        for who in (thread, *feeders):
+            calls = np.flatnonzero((trace.api["thread"] == who) & (codes == CALLS.index(name)))
+            if len(calls):
+                found.append((name, intervals.union(trace.api["start"][calls], trace.api["end"][calls])))
+            found.extend(_marked(trace, name, who))
+    for who in (thread, *feeders):
+        found.extend(_marked(trace, "framework", who))
+    return found
+
+
+def _marked(trace: Trace, name: str, thread: int) -> list[tuple[str, Spans]]:
+    """Markers of a class on a thread."""
+    kinds = [events.MARKERS.index(kind) for kind, made in MARKERS.items() if made == name]
+    if not trace.marker or not kinds:
+        return []
+    rows = np.flatnonzero(np.isin(trace.marker["kind"], kinds) & (trace.marker["thread"] == thread))
+    return [(name, intervals.union(trace.marker["start"][rows], trace.marker["end"][rows]))] if len(rows) else []
+
+
+def _event_waits(trace: Trace, device: int, starts: Array, ends: Array, end: _Ends, on_device: Spans) -> Spans:
+    """The time in which the stream of what follows waits for an event."""
+    nothing = np.zeros(0, np.int64)
+    if not trace.task:
+        return Spans(nothing, nothing)
+    waits = np.flatnonzero(trace.tasks_of("wait") & (trace.task["device"] == device))
+    found = [Spans(nothing, nothing)]
+    for stream in np.unique(trace.task["stream"][waits]).tolist():
+        rows = waits[trace.task["stream"][waits] == stream]
+        mine = end.linked & (end.stream == stream)
+        here = _inside(on_device, starts[mine], ends[mine])
+        found.append(intervals.intersect(here, intervals.union(trace.task["start"][rows], trace.task["end"][rows])))
+    return intervals.union(np.concatenate([f.starts for f in found]), np.concatenate([f.ends for f in found]))

@@ -1,0 +1,54 @@
+"""`npu-diag diff`: what differs, and which host is the odd one out."""
+
+import json
+from pathlib import Path
+
+TREES = Path(__file__).parents[1] / "data" / "install-trees"
+
+
+def test_two_trees(start):
+    ran = start("npu-diag", "diff", str(TREES / "a-dev-matching"), str(TREES / "c-mixed-ld-library-path"), "--json")
+    told = json.loads(ran.out)
+    items = {f["item"]: f["values"] for f in told["findings"]}
+    assert ran.code == 1 and items["driver version"] == ["25.2.0", "24.1.0"]
+    assert items["cann in force"] == ["8.2.RC1 (toolkit)", "8.0.0 (toolkit)"]
+    assert items["library libascendcl.so"] == ["toolkit 8.2.RC1", "toolkit 7.0.0"]
+    assert items["package torch-npu"] == ["2.6.0", "2.4.0.post2"]
+    assert "env HOME" not in items and "package numpy" not in items  # equal on both
+
+
+def test_the_same_host_twice_is_no_difference(start):
+    tree = str(TREES / "a-dev-matching")
+    ran = start("npu-diag", "diff", tree, tree)
+    assert ran.code == 0 and ran.out == "no differences in what all of them tell\n"
+
+
+def test_of_three_the_odd_one_is_marked(start, tmp_path):
+    for name, value in (("one", "200"), ("two", "200"), ("three", "400")):
+        (tmp_path / f"{name}.env").write_text(f"HCCL_BUFFSIZE={value}\n")
+    ran = start("npu-diag", "diff", "one.env", "two.env", "three.env")
+    assert ran.code == 1
+    assert ran.out.splitlines() == [
+        "env HCCL_BUFFSIZE",
+        "    one.env: 200",
+        "    two.env: 200",
+        "    three.env: 400  <- differs from the others",
+        "1 difference(s)",
+    ]
+
+
+def test_not_there_and_not_known_are_two_things(start, tmp_path):
+    (tmp_path / "env").write_text("HCCL_BUFFSIZE=200\n")
+    (tmp_path / "other").write_text("HCCL_CONNECT_TIMEOUT=600\n")
+    (tmp_path / "pip").write_text("torch==2.6.0\n")
+    ran = start("npu-diag", "diff", "env", "other", "pip", "--json")
+    items = {f["item"]: f["values"] for f in json.loads(ran.out)["findings"]}
+    assert items == {"env HCCL_BUFFSIZE": ["200", "-", None], "env HCCL_CONNECT_TIMEOUT": ["-", "600", None]}
+
+
+def test_simulated_hosts_by_name_and_this_one(start):
+    start("npu-diag", "host", "create", "old", "--preset", "old-driver")
+    ran = start("npu-diag", "diff", ".", "old")
+    assert ran.code == 1 and "driver version\n    .: 25.5.0\n    old: 23.0.7\n" in ran.out
+    one = start("npu-diag", "diff", "old")
+    assert one.code == 2 and "cannot be compared" in one.err

@@ -1,0 +1,37 @@
+"""The page of findings is what its generator makes of the rules today, and every text belongs to a rule."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+from profiler import texts
+from profiler.analysis.rules import RULES
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def test_the_page_is_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("make_findings", DOCS / "make_findings.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (DOCS / "findings.md").read_text(encoding="utf-8") == module.page(), "run: python docs/make_findings.py"
+
+
+def test_every_text_belongs_to_a_rule_and_speaks_of_the_same_facts_in_both_languages() -> None:
+    known = {id for rule in RULES for id in (rule.id, *rule.also)}
+    for lang in texts.LANGUAGES:
+        said = texts.table(lang)["finding"]
+        assert set(said) == known
+        assert all(set(entry) == {"title", "claim", "advice", "why"} for entry in said.values())
+    english, chinese = (texts.table(lang)["finding"] for lang in texts.LANGUAGES)
+    for id in known:
+        for part in ("title", "claim", "advice"):
+            assert set(re.findall(r"{(\w+)}", english[id][part])) == set(re.findall(r"{(\w+)}", chinese[id][part])), (id, part)
+
+
+def test_every_rule_says_when_it_fires() -> None:
+    for rule in RULES:
+        assert rule.run.__doc__ and "Fires" in rule.run.__doc__, rule.id
