@@ -15,6 +15,7 @@ import statistics
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from math import exp, log, sqrt
 from pathlib import Path
 from typing import TypeAlias
@@ -77,7 +78,7 @@ def fit(op: str, measured: Sequence[Point]) -> Fit:
     guess = [log(v) for v in (min(t for _, t in measured), 80.0, floor, staged)]
     wires = [w for w, _ in measured]
     best: tuple[float, Fit] | None = None
-    for cut in [sqrt(a * b) for a, b in zip(wires, wires[1:], strict=False) if CUTS[0] < sqrt(a * b) < CUTS[1]]:
+    for cut in [sqrt(a * b) for a, b in pairwise(wires) if CUTS[0] < sqrt(a * b) < CUTS[1]]:
 
         def off(logs: Vector, cut: float = cut) -> float:
             made = Fit(*map(exp, logs), cut)

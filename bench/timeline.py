@@ -18,8 +18,15 @@ from npu import events
 from profiler.report.timeline import write_timeline
 from profiler.trace import Columns, Strings, Trace
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 OPERATORS = ("MatMulV2", "Add", "LayerNorm", "SoftmaxV2", "Gelu", "TransData", "Cast", "BatchMatMul", "Mul", "Transpose")
 TIMED = "() => {{ const began = performance.now(); {act}; return performance.now() - began; }}"
 # Reading a pixel back makes the browser finish the picture.
@@ -44,22 +51,36 @@ def made(rows: int) -> Trace:
     name = strings.ids(f"{OPERATORS[n % 10]}_{n}" for n in range(120))
     shape = strings.ids(f'"{16 << n},128,768;768,768"' for n in range(4))
     ids = np.arange(tasks, dtype=np.int64)
-    task = Columns({
-        "start": start, "end": end, "device": np.zeros(tasks, np.int32), "stream": stream.astype(np.int32),
-        "task_id": ids % 65_536, "kind": np.full(tasks, events.KINDS.index("kernel"), np.int8), "name": name[layer],
-        "op_type": operator[layer % 10],
-        "correlation": ids, "in_shapes": shape[layer % 4], "block_dim": (layer % 20 + 1).astype(np.int32),
-        "aic_mac_ratio": random.random(tasks).round(3),
-    })
+    task = Columns(
+        {
+            "start": start,
+            "end": end,
+            "device": np.zeros(tasks, np.int32),
+            "stream": stream.astype(np.int32),
+            "task_id": ids % 65_536,
+            "kind": np.full(tasks, events.KINDS.index("kernel"), np.int8),
+            "name": name[layer],
+            "op_type": operator[layer % 10],
+            "correlation": ids,
+            "in_shapes": shape[layer % 4],
+            "block_dim": (layer % 20 + 1).astype(np.int32),
+            "aic_mac_ratio": random.random(tasks).round(3),
+        }
+    )
     begin = np.cumsum(random.gamma(2.0, 2_000, calls).astype(np.int64) + 4_000)
     inner = np.arange(calls) % 3 == 1
     begin[inner] = begin[np.flatnonzero(inner) - 1] + 300
     call = strings.ids(("aclnnMatmul", "rtKernelLaunch", "aclrtMemcpyAsync", "aclrtSynchronizeStream"))
-    api = Columns({
-        "start": begin, "end": begin + np.where(inner, 1_500, 3_500), "thread": (np.arange(calls) // 30 % 2).astype(np.int32),
-        "level": np.zeros(calls, np.int8), "name": call[np.arange(calls) % 4],
-        "correlation": np.arange(calls, dtype=np.int64) * 4,
-    })
+    api = Columns(
+        {
+            "start": begin,
+            "end": begin + np.where(inner, 1_500, 3_500),
+            "thread": (np.arange(calls) // 30 % 2).astype(np.int32),
+            "level": np.zeros(calls, np.int8),
+            "name": call[np.arange(calls) % 4],
+            "correlation": np.arange(calls, dtype=np.int64) * 4,
+        }
+    )
     return Trace(Path("bench"), strings=strings, task=task, api=api, meta={"soc": "Ascend910B3", "simulated": True})
 
 

@@ -64,9 +64,11 @@ def toolkit() -> str:
     except ValueError as error:
         raise CliError(str(error), "correct the variable, or unset it for the default machine") from error
     if version is None:
-        raise CliError("the host in use has the runtime only, no toolkit: there is no ATC on it",
-                       "convert on a development host with the CANN of this one (npu-diag host list; NPU_HOST=<name> atc ...)",
-                       127)
+        raise CliError(
+            "the host in use has the runtime only, no toolkit: there is no ATC on it",
+            "convert on a development host with the CANN of this one (npu-diag host list; NPU_HOST=<name> atc ...)",
+            127,
+        )
     return version
 
 
@@ -76,9 +78,16 @@ def parse_flags(arguments: Sequence[str]) -> dict[str, str]:
     words = list(arguments)
     while words:
         word = words.pop(0)
+        if word == "--report":  # our own option needs no value
+            flags["report"] = "1"
+            continue
         if not word.startswith("-"):
-            raise AtcError("E10001", value=word, parameter="on the command line",
-                           reason="an option begins with --; values with blanks or semicolons need quotation marks.")
+            raise AtcError(
+                "E10001",
+                value=word,
+                parameter="on the command line",
+                reason="an option begins with --; values with blanks or semicolons need quotation marks.",
+            )
         name, equals, value = word.lstrip("-").partition("=")
         name = name.replace("-", "_")
         if not equals:
@@ -109,18 +118,30 @@ def work(flags: dict[str, str], command: str) -> list[str]:
         from npu.graph.show import display
 
         print(*display(summary.path), sep="\n")
-    return [*(f"[WARNING] {w}" for w in summary.warnings), *(log_lines(summary) if values["log"] in CHATTY else ())]
+    told: list[str] = []
+    if values["report"] == "1":
+        from cli.graph_text import lines
+        from cli.terminal import language
+        from npu.graph.report import of
+
+        told = list(lines(of(summary.model, str(summary.path)), language()))
+    return [*told, *(f"[WARNING] {w}" for w in summary.warnings), *(log_lines(summary) if values["log"] in CHATTY else ())]
 
 
 def log_lines(summary: Summary) -> list[str]:
     """What --log=info tells: counts of the fusion passes, and where one almost applied and why it did not."""
     prefix = f"[INFO] FE({os.getpid()},atc.bin):"
-    lines = [f"{prefix} {name}: match_times {o.matched}, effect_times {o.effected}"
-             for passes in summary.counts.values() for name, o in passes.items()]
+    lines = [
+        f"{prefix} {name}: match_times {o.matched}, effect_times {o.effected}"
+        for passes in summary.counts.values()
+        for name, o in passes.items()
+    ]
     lines += [f"{prefix} {m.fusion}: not applied at {m.node}: {m.reason}" for m in summary.near_misses]
     memory = summary.model.memory
-    lines.append(f"[INFO] GE({os.getpid()},atc.bin): {len(summary.model.kernels)} kernels, feature map {memory['feature_map']} B "
-                 f"(reuse saved {memory['reuse_saved']} B), weights {memory['weights']} B, {summary.seconds:.2f} s")
+    lines.append(
+        f"[INFO] GE({os.getpid()},atc.bin): {len(summary.model.kernels)} kernels, feature map {memory['feature_map']} B "
+        f"(reuse saved {memory['reuse_saved']} B), weights {memory['weights']} B, {summary.seconds:.2f} s"
+    )
     return lines
 
 

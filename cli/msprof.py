@@ -12,7 +12,7 @@ from cli import real_tool
 from cli.common import Verb, lazy_app, run
 
 NAME = "msprof"
-RECORD, READ = "Record", "Read"
+RECORD, READ, TRACES = "Record", "Read", "Trace files"
 
 VERBS: dict[str, Verb] = {
     "run": Verb("cli.commands.run:app", "Run a pyACL script, record everything, export and summarise.", RECORD),
@@ -22,6 +22,11 @@ VERBS: dict[str, Verb] = {
     "report": Verb("cli.commands.report:report", "One HTML page: findings, advice, charts and timeline.", READ),
     "timeline": Verb("cli.commands.timeline:timeline", "One HTML page with the timeline and the findings beside it.", READ),
     "export": Verb("cli.commands.export:export", "The real tool's files again from a capture.", READ),
+    "check": Verb("cli.commands.trace_check:check", "What is wrong with a trace file or profile folder.", TRACES),
+    "merge": Verb("cli.commands.merge:merge", "Several traces as one, clocks aligned.", TRACES),
+    "cut": Verb("cli.commands.cut:cut", "A time range of a trace as a file of its own.", TRACES),
+    "convert": Verb("cli.commands.convert:convert", "A trace in another form: JSON that viewers take, CSV, database.", TRACES),
+    "query": Verb("cli.commands.query:query", "Ask a trace in SQL.", TRACES),
 }
 
 HELP = "Record, analyse and show what an Ascend NPU did."

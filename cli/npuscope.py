@@ -12,7 +12,9 @@ NATIVE = "Tools, with the options of the real ones"
 
 VERBS = {
     **MSPROF_VERBS,
+    "graph": Verb("cli.commands.graph:graph", "What atc made of a model: fusions, memory, predicted times.", "Read"),
     "diag": Verb("cli.npu_diag:app", "What is wrong with this host, this log, this error code.", "Diagnose"),
+    "soc": Verb("cli.commands.soc:soc", "The chips that can be simulated, and what is known of one.", "Diagnose"),
     "smi": Verb("cli.npu_smi:main", "The device tool: the same as npu-smi.", NATIVE, native="npu-smi"),
     "atc": Verb("cli.atc:main", "The model converter: the same as atc.", NATIVE, native="atc"),
 }

@@ -41,9 +41,13 @@ def make_folder(output: Path) -> None:
         raise CliError(f"--output={output} cannot be made: {error.strerror}", "give a folder that can be written") from error
 
 
-def with_recorder(environment: Mapping[str, str], output: Path) -> dict[str, str]:
-    """The environment in which a process that calls acl records itself into a PROF folder below `output`."""
-    return {**environment, "NPU_SINK": SINK, "NPUSCOPE_OUTPUT": str(output.absolute())}
+def with_recorder(environment: Mapping[str, str], output: Path, metrics: str = "") -> dict[str, str]:
+    """The environment in which a process that calls acl records itself into a PROF folder below `output`.
+
+    metrics: the group of counters its files show, "" for PipeUtilization.
+    """
+    chosen = {"NPUSCOPE_AIC_METRICS": metrics} if metrics else {}
+    return {**environment, "NPU_SINK": SINK, "NPUSCOPE_OUTPUT": str(output.absolute()), **chosen}
 
 
 def record(words: Sequence[str], environment: Mapping[str, str], output: Path) -> tuple[int, list[Path]]:

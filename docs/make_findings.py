@@ -10,6 +10,7 @@ from pathlib import Path
 
 from profiler import texts
 from profiler.analysis.judge import CAPTURE
+from profiler.analysis.ranks.joint import JOINT, JointRule
 from profiler.analysis.rules import RULES, Rule
 from profiler.findings import LAYERS
 
@@ -28,7 +29,7 @@ def page() -> str:
     """The whole page."""
     parts = [HEAD]
     for layer in (CAPTURE, *LAYERS):
-        rules = sorted((r for r in RULES if r.layer == layer), key=lambda r: r.number)
+        rules = sorted((r for r in (*RULES, *JOINT) if r.layer == layer), key=lambda r: r.number)
         if rules:
             name = texts.label("layer", layer)
             parts.append(f"## {name[0].upper()}{name[1:]}\n")
@@ -36,7 +37,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def _rule(rule: Rule) -> Iterator[str]:
+def _rule(rule: Rule | JointRule) -> Iterator[str]:
     yield f"### {rule.number}. {rule.id}\n"
     yield _paragraph(inspect.getdoc(rule.run) or "") + "\n"
     if rule.needs:

@@ -117,6 +117,24 @@ SITUATIONS: dict[str, int] = {
     "prof_conflict": 148047,
     "dump_running": 100044,
     "dump_not_running": 100045,
+    # HcclResult of what a call refuses; what ends a running collective shows on its stream (507048: the device's wait timed out)
+    "hccl_param": 1,
+    "hccl_argument": 1,
+    "hccl_environment": 1,
+    "hccl_same_device": 1,
+    "hccl_ranktable": 1,
+    "hccl_pointer": 2,
+    "hccl_memory": 3,
+    "hccl_internal": 4,
+    "hccl_not_supported": 5,
+    "hccl_ranktable_field": 6,
+    "hccl_port": 7,
+    "hccl_connect": 9,
+    "hccl_ranktable_file": 10,
+    "hccl_runtime": 15,
+    "hccl_suspended": 22,
+    "hccl_wait": 507048,
+    "hccl_mismatch": 507048,
 }
 
 

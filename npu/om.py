@@ -10,16 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from npu.cost.kernel import FORMS
 from npu.cost.work import Work
 from npu.dtypes import DTYPES
 
 SUFFIX = ".om"
 MAX_BYTES = 2 << 30  # protobuf's own limit
+MOST_WORK = 1 << 60  # elements or bytes of a kernel
 MAX_PLAN = 16 << 20  # a plan larger than this is not one of ours
 PREFIX = "npu."
 
@@ -85,6 +87,9 @@ class Model:
     memory: dict[str, int] = field(default_factory=dict)
     gears: tuple[dict[str, tuple[int, ...]], ...] = ()
     dynamic: bool = False  # launched kernel by kernel instead of as one sunk task list
+    gear_kernels: tuple[tuple[Kernel, ...], ...] = ()  # the task list of each gear; `kernels` is that of the largest
+    planned: dict[str, tuple[int, ...]] = field(default_factory=dict)  # dynamic: the input shapes the Work of `kernels` is for
+    events: tuple[tuple[int, int], ...] = ()  # (kernel that records, kernel that waits) where they lie on two streams
 
 
 _WORK = ("form", "op", "dtype", "dims", "read_bytes", "write_bytes", "epilogue")
@@ -104,42 +109,74 @@ _KERNEL = (
 
 def to_metadata(model: Model) -> dict[str, str]:
     """The metadata entries of a model: JSON texts, the kernels as columns."""
-    tasks: dict[str, list[Any]] = {n: [getattr(k, n) for k in model.kernels] for n in _KERNEL}
-    tasks |= {f"work_{n}": [getattr(k.work, n) for k in model.kernels] for n in _WORK}
+    plan = {"memory": model.memory, "gears": model.gears, "dynamic": model.dynamic, "tasks": _columns(model.kernels)}
+    if model.gear_kernels:
+        plan["gear_tasks"] = [_columns(kernels) for kernels in model.gear_kernels]
+    if model.planned:
+        plan["planned"] = model.planned
+    if model.events:
+        plan["events"] = model.events
     return {
         PREFIX + "soc": model.soc,
         PREFIX + "build": json.dumps(model.build),
         PREFIX + "io": json.dumps({"inputs": [asdict(t) for t in model.inputs], "outputs": [asdict(t) for t in model.outputs]}),
-        PREFIX + "plan": json.dumps(
-            {"memory": model.memory, "gears": model.gears, "dynamic": model.dynamic, "tasks": tasks}, separators=(",", ":")
-        ),
+        PREFIX + "plan": json.dumps(plan, separators=(",", ":")),
     }
+
+
+def _columns(kernels: Iterable[Kernel]) -> dict[str, list[Any]]:
+    rows = list(kernels)
+    tasks: dict[str, list[Any]] = {n: [getattr(k, n) for k in rows] for n in _KERNEL}
+    return tasks | {f"work_{n}": [getattr(k.work, n) for k in rows] for n in _WORK}
+
+
+def _kernels(tasks: dict[str, list[Any]], path: str) -> tuple[Kernel, ...]:
+    """The inverse of _columns. BadModel for columns of unequal length; KeyError, TypeError, ValueError for malformed ones."""
+    count = len(tasks["name"])
+    if any(len(tasks[n]) != count for n in (*_KERNEL, *(f"work_{w}" for w in _WORK))):
+        raise BadModel(path, "the task list has columns of unequal length")
+    works = [_work(*row) for row in zip(*(tasks[f"work_{n}"] for n in _WORK), strict=True)]
+    return tuple(
+        Kernel(work=w, **dict(zip(_KERNEL, row, strict=True)))
+        for w, row in zip(works, zip(*(tasks[n] for n in _KERNEL), strict=True), strict=True)
+    )
 
 
 def from_metadata(meta: dict[str, str], path: str = "") -> Model:
     """The inverse of to_metadata; BadModel names what is missing or malformed."""
     try:
         build, io, plan = (json.loads(meta[PREFIX + n]) for n in ("build", "io", "plan"))
-        tasks = plan["tasks"]
-        count = len(tasks["name"])
-        if any(len(tasks[n]) != count for n in (*_KERNEL, *(f"work_{w}" for w in _WORK))):
-            raise BadModel(path, "the task list has columns of unequal length")
-        works = [_work(*row) for row in zip(*(tasks[f"work_{n}"] for n in _WORK), strict=True)]
-        kernels = tuple(
-            Kernel(work=w, **dict(zip(_KERNEL, row, strict=True)))
-            for w, row in zip(works, zip(*(tasks[n] for n in _KERNEL), strict=True), strict=True)
-        )
+        kernels = _kernels(plan["tasks"], path)
         inputs, outputs = (tuple(_tensor(t) for t in io[n]) for n in ("inputs", "outputs"))
+        if not isinstance(build, dict):
+            raise ValueError("build is no table")
         gears = tuple({n: tuple(d) for n, d in g.items()} for g in plan.get("gears", ()))
         return Model(
-            meta[PREFIX + "soc"], build, inputs, outputs, kernels, plan.get("memory", {}), gears, bool(plan.get("dynamic"))
+            meta[PREFIX + "soc"],
+            build,
+            inputs,
+            outputs,
+            kernels,
+            plan.get("memory", {}),
+            gears,
+            bool(plan.get("dynamic")),
+            tuple(_kernels(t, path) for t in plan.get("gear_tasks", ())),
+            {n: tuple(int(d) for d in dims) for n, dims in plan.get("planned", {}).items()},
+            tuple((int(a), int(b)) for a, b in plan.get("events", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadModel(path, f"metadata entry missing or malformed: {error}") from error
 
 
 def _work(form: str, op: str, dtype: str, dims: list[int], read_bytes: int, write_bytes: int, epilogue: int) -> Work:
-    return Work(form, op, dtype, tuple(dims), read_bytes, write_bytes, epilogue)
+    """ValueError or TypeError for a Work that the cost model would refuse: it must not come up while a model runs."""
+    names = FORMS[form][0]
+    if len(dims) != len(names) or dtype not in DTYPES:
+        raise ValueError(f"work {form} {dtype} with {len(dims)} dims")
+    figures = (*(int(d) for d in dims), int(read_bytes), int(write_bytes), int(epilogue))
+    if min(figures) < 0 or (names[0] != "elements" and min(figures[: len(names)]) < 1) or max(figures) > MOST_WORK:
+        raise ValueError(f"work {form} with figures {figures}")
+    return Work(form, op, dtype, figures[: len(names)], *figures[len(names) :])
 
 
 def _tensor(entry: dict[str, Any]) -> Tensor:

@@ -41,13 +41,54 @@ WRITTEN_OUT: tuple[tuple[tuple[str, ...], ...], ...] = (
 )
 
 
+MATMUL = ("MatMul", "MatMulV2", "MatMulV3", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Gemm")
+ADD, MUL = ("Add", "Adds", "AddV2"), ("Mul", "Muls")
+SCALED = (*MUL, *DIV)
+MEAN = ("ReduceMean", "ReduceMeanD")
+SQUARE = ("Pow", "Pows", "Square", "Mul")
+SOFTMAX = ("SoftmaxV2", "Softmax")
+BIAS_ADD = ("Add", "AddV2", "BiasAdd")
+
+Steps = tuple[tuple[str, ...], ...]
+# Normalisations in the order their kernels run; the factor and the shift at the end may be missing.
+LAYER_NORM: tuple[Steps, ...] = (
+    (MEAN, ("Sub",), SQUARE, MEAN, ADD, ("Sqrt",), DIV, MUL, ADD),
+    (MEAN, ("Sub",), SQUARE, MEAN, ADD, ("Rsqrt",), MUL, MUL, ADD),
+    (MEAN, ("Sub",), SQUARE, MEAN, ADD, ("Sqrt",), ("Reciprocal",), MUL, MUL, ADD),
+)
+RMS_NORM: tuple[Steps, ...] = (
+    (SQUARE, MEAN, ADD, ("Sqrt",), ("Reciprocal",), MUL, MUL),
+    (SQUARE, MEAN, ADD, ("Rsqrt",), MUL, MUL),
+    (SQUARE, MEAN, ADD, ("Sqrt",), DIV, MUL),
+)
+GELU: tuple[Steps, ...] = (
+    (SCALED, ("Erf",), ADD, MUL, MUL),
+    (SCALED, ("Erf",), ADD, MUL),
+    (("Pow", "Pows"), MUL, ADD, MUL, ("Tanh",), ADD, MUL, MUL),
+    (MUL, MUL, MUL, ADD, MUL, ("Tanh",), ADD, MUL, MUL),
+)
+ATTENTION: tuple[Steps, ...] = (
+    (MATMUL, SCALED, ADD, SOFTMAX, MATMUL),
+    (MATMUL, SCALED, SOFTMAX, MATMUL),
+    (MATMUL, ADD, SOFTMAX, MATMUL),
+    (MATMUL, SOFTMAX, MATMUL),
+)
+
+
 class Pattern(NamedTuple):
+    """steps: empty for a pass that a profile does not show (it changes the graph, not a chain of kernels).
+
+    vector_at: the step whose second operand has to be one-dimensional, -1 for none: a bias is, a residual connection is not.
+    """
+
     name: str  # of the pass
-    steps: tuple[tuple[str, ...], ...]
+    steps: Steps
     optional_tail: int = 0  # how many steps at the end may be missing
     note: str = ""
+    vector_at: int = -1
 
 
+OWN_NAME = "the engine has no public name for it"
 # A chain belongs to the first pattern that matches it. Patterns of one name are one fusion with different activations behind.
 PATTERNS: tuple[Pattern, ...] = (
     *(
@@ -60,12 +101,43 @@ PATTERNS: tuple[Pattern, ...] = (
         optional_tail=1,
         note="batch normalisation is folded into weights and bias; the activation follows in TbeConv2DReluv2Pass",
     ),
+    *(Pattern("FlashAttentionFusionPass", steps) for steps in ATTENTION),
+    *(Pattern("LayerNormONNXFusionPass", steps, optional_tail=2) for steps in LAYER_NORM),
+    *(Pattern("RmsNormFusionPass", steps, optional_tail=1, note=OWN_NAME) for steps in RMS_NORM),
+    *(Pattern("MatMulBiasAddFusionPass", (MATMUL, BIAS_ADD, *steps), vector_at=1) for steps in (*GELU, *WRITTEN_OUT)),
+    Pattern("MatMulBiasAddFusionPass", (MATMUL, BIAS_ADD, ACTIVATION), optional_tail=1, vector_at=1),
+    Pattern("ATbeMatmulElemwiseFusionPass", (MATMUL, ACTIVATION)),
+    *(Pattern("GeluFusionPass", steps) for steps in GELU),
+    *(Pattern("SwishFusionPass", steps, note=OWN_NAME) for steps in WRITTEN_OUT),
+)
+
+# Passes without a chain of kernels of their own in a profile.
+OTHERS: tuple[Pattern, ...] = tuple(
+    Pattern(name, ())
+    for name in (
+        "GemmToMatmulFusionPass",
+        "SoftmaxFusionPass",
+        "AddLayerNormFusionPass",
+        "AddRmsNormFusionGraphPass",
+        "PermutePass",
+        "ReshapeRemovePass",
+        "CastRemovePass",
+        "StridedSliceConcatFusionPass",
+        "CommonSubexpressionEliminationPass",
+        "TbeEltwiseFusionPass",
+        "TbeConvDequantQuantFusionPass",
+        "TbeFullyconnectionElemwiseDequantFusionPass",
+        "V200RequantFusionPass",
+        "ConvScaleFusionPass",
+        "PadConv2dFusionPass",
+        "AABiasaddConvFusion",
+    )
 )
 
 
 def named(name: str) -> Pattern:
     """The first pattern of that pass; KeyError for an unknown one."""
-    for pattern in PATTERNS:
+    for pattern in (*PATTERNS, *OTHERS):
         if pattern.name == name:
             return pattern
     raise KeyError(name)

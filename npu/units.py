@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 US = 1_000
 MS = 1_000_000
@@ -21,6 +22,18 @@ def parse_size(text: str) -> int:
     if match is None:
         raise ValueError(f"not a size: {text!r}")
     return int(float(match[1]) * _FACTOR[match[2].upper()])
+
+
+_TIME = re.compile(r"^\s*([+-]?\d+(?:\.\d+)?)\s*(ns|us|ms|s|min|h|d)\s*$", re.IGNORECASE)
+_TIMES = {"ns": 1, "us": US, "ms": MS, "s": S, "min": 60 * S, "h": 3600 * S, "d": 86400 * S}
+
+
+def parse_duration(text: str) -> int:
+    """'1.5s', '200 ms', '-3us' -> ns, rounded. ValueError names the text; a number without a unit is refused."""
+    match = _TIME.match(text)
+    if match is None:
+        raise ValueError(f"not a time: {text!r}")
+    return int((Decimal(match[1]) * _TIMES[match[2].lower()]).to_integral_value())
 
 
 def duration(ns: float) -> str:

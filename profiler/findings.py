@@ -36,6 +36,13 @@ class Gain:
     on_all_ns: int | None = None
 
 
+class Setting(NamedTuple):
+    """An environment variable that bears on a finding, and its value ("" when it is not set)."""
+
+    name: str
+    value: str
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One finding. `id` names the rule (analysis catalogue), `number` its place there; facts fill the texts of the id.
@@ -52,6 +59,7 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     sites: tuple[str, ...] = ()
     cause: str = ""  # id of the finding that explains this one
+    settings: tuple[Setting, ...] = ()  # of the environment, that bear on it
     regardless: bool = False  # said however small its replayed gain: what it counts is worth knowing
     edits: tuple[object, ...] = field(default=(), repr=False)
 
@@ -258,3 +266,39 @@ class Report:
     views: tuple[View, ...] = ()  # only when asked for
     unjudged: tuple[Unjudged, ...] = ()
     rows: Mapping[str, int] = field(default_factory=dict)  # of each table of the trace that has any
+
+
+@dataclass(frozen=True, slots=True)
+class RankRow:
+    """One rank of a job, ns of a mean step; None: its profile cannot tell.
+
+    lag_ns: mean time it came behind the others, as these saw it; last_share: collectives in which it came last.
+    """
+
+    rank: int
+    source: str
+    step_ns: int
+    computing_ns: int
+    communication_ns: int
+    transfer_ns: int | None
+    waiting_ns: int | None
+    host_ns: int | None
+    lag_ns: int | None
+    last_share: float | None
+    breakdown: tuple[Breakdown, ...] = ()
+
+
+@dataclass(frozen=True)
+class JointReport:
+    """What several ranks say together.
+
+    step: mean length of a step over the ranks, ns, which gains are shares of. named: ranks the findings name; absent: ranks the
+    others wait for whose profiles are not here; failed: (what could not be read, what to do).
+    """
+
+    step: int
+    ranks: tuple[RankRow, ...]
+    findings: tuple[Finding, ...]
+    named: tuple[int, ...] = ()
+    absent: tuple[int, ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()

@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any
 
 from npu.units import duration, size
-from profiler.findings import Checked, Finding, Gain
+from profiler.findings import Checked, Finding, Gain, Setting
 
 LANGUAGES = ("en", "zh")
 
@@ -49,7 +49,10 @@ def percent(share: float) -> str:
 
 
 def _said(finding: Finding, part: str, lang: str) -> str:
-    return str(table(lang)["finding"][finding.id][part]).format(**readable(finding.facts))
+    facts = readable(finding.facts)
+    if "reason" in facts:  # of idle time (view V5): an id of its own table
+        facts["reason"] = str(table(lang)["reason"].get(facts["reason"], facts["reason"]))
+    return str(table(lang)["finding"][finding.id][part]).format(**facts)
 
 
 def title(finding: Finding, lang: str = "en") -> str:
@@ -70,6 +73,12 @@ def advice(finding: Finding, lang: str = "en") -> str:
 def why(finding: Finding, lang: str = "en") -> str:
     """Why it costs time."""
     return _said(finding, "why", lang)
+
+
+def setting(found: Setting, lang: str = "en") -> str:
+    """An environment variable as it stands, and what that means for the finding above it."""
+    written = f"{found.name}={found.value}" if found.value else str(table(lang)["word"]["unset"]).format(name=found.name)
+    return f"{written}{table(lang)['word']['colon']}{table(lang)['setting'][found.name]}"
 
 
 def label(group: str, key: str, lang: str = "en") -> str:

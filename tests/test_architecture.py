@@ -51,6 +51,7 @@ DIRECTION: dict[str, tuple[str, ...]] = {
     ),
     "npu.graph": ("npu.ops", "npu.om"),
     "npu.acl": ("npu.runtime", "npu.hccl"),
+    "npu.session": ("npu.driver.machine", "npu.graph", "npu.om"),
     "npu.shim": ("npu.acl", "npu.runtime", "npu.hccl"),
     "npu.__main__": ("npu.shim",),
     "profiler.trace": ("profiler.findings",),
@@ -61,7 +62,12 @@ DIRECTION: dict[str, tuple[str, ...]] = {
     "profiler.read": PROFILER_VOCABULARY,
     "profiler.analysis": PROFILER_VOCABULARY,
     "profiler.export": PROFILER_VOCABULARY,
+    # many ranks: each is read and judged in a worker, so both sides meet here
+    "profiler.ranks": (*PROFILER_VOCABULARY, "profiler.read", "profiler.analysis"),
     "profiler.report": PROFILER_VOCABULARY,
+    # what is wrong with files, and files made of files: both read them raw
+    "profiler.check": (*PROFILER_VOCABULARY, "profiler.read"),
+    "profiler.convert": (*PROFILER_VOCABULARY, "profiler.read", "profiler.export"),
     "diag": ("npu.host", "npu.om", "profiler.findings", "profiler.texts"),
     "cli": PACKAGES,
 }

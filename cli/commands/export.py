@@ -25,15 +25,20 @@ class Kind(StrEnum):
     timeline = "timeline"
     csv = "csv"
     db = "db"
+    torch_npu = "torch_npu"
+    perfetto = "perfetto"
 
 
 # choice -> names of profiler.export.msprof.FORMATS; nothing: all of them
 FORMATS: dict[Kind, tuple[str, ...]] = {
     Kind.msprof: (),
     Kind.timeline: ("msprof",),
-    Kind.csv: ("op_summary", "op_statistic", "api_statistic", "task_time"),
+    Kind.csv: (
+        "op_summary", "op_statistic", "api_statistic", "task_time", "communication_statistic", "step_trace", "memory_record",
+        "operator_memory", "npu_module_mem",
+    ),
     Kind.db: ("msprof_db",),
-}
+}  # fmt: skip
 
 
 class Told(NamedTuple):
@@ -47,20 +52,33 @@ class Told(NamedTuple):
 def export(
     source: Annotated[Path, typer.Argument(metavar="DIR", help="A PROF folder with a capture, or its parent.")],
     kind: Annotated[
-        Kind, typer.Option("--as", help="msprof: the whole layout; or only its timeline JSON, CSV files or SQLite database.")
+        Kind, typer.Option("--as", help="msprof: the whole layout, or its timeline, csv, db; torch_npu: *_ascend_pt; perfetto: exact JSON.")
     ] = Kind.msprof,
     lang: Lang = None,
 ) -> int:
     """Write the files of the real profiler again from a capture, into its PROF folder. Earlier exports are not changed."""
-    from profiler.export.msprof import export_msprof
-
     captures, others = find(source, str(language(lang)))
     for trace in captures:
-        for path in export_msprof(trace, trace.source, only=FORMATS[kind]):
+        for path in _written(trace, kind):
             written(path)
     for folder in others:
         print(f"msprof: {folder.what}\n  next: {folder.next}", file=sys.stderr)
     return int(any(f.lacking for f in others))
+
+
+def _written(trace: Trace, kind: Kind) -> list[Path]:
+    """The files or folders of one capture."""
+    if kind is Kind.torch_npu:
+        from profiler.export.torch_npu import export_torch_npu
+
+        return [export_torch_npu(trace, trace.source.parent)]
+    if kind is Kind.perfetto:
+        from profiler.convert.perfetto import export_perfetto
+
+        return [export_perfetto(trace, trace.source)]
+    from profiler.export.msprof import export_msprof
+
+    return export_msprof(trace, trace.source, only=FORMATS[kind])
 
 
 def find(path: Path, lang: str = "en") -> tuple[list[Trace], list[Told]]:

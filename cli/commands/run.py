@@ -30,6 +30,9 @@ def run(
         ),
     ] = "",
     soc: Annotated[str, typer.Option(help="Simulated chip, for example Ascend910B3 or Ascend310P3.")] = "",
+    aic_metrics: Annotated[
+        str, typer.Option(help="Group of counters the files show, as of the real msprof (default PipeUtilization).")
+    ] = "",
     sim: Annotated[bool, typer.Option("--sim", help="Simulate also on a machine with a real driver.")] = False,
     summary: Annotated[bool, typer.Option(help="Print the findings on stderr at the end.")] = True,
 ) -> int:
@@ -40,12 +43,12 @@ def run(
     """
     words = record.command_line(command)
     if real_tool.real_driver() and not sim and not real_tool.simulation_wanted((), os.environ):
-        words, environment = record.around_real_tool(words, output), _real(clock, soc)
+        words, environment = record.around_real_tool(words, output), _real(clock, soc, aic_metrics)
     else:
         real_tool.say_simulated(record.TOOL)
         environment = simulated(clock, soc)
     record.make_folder(output)
-    status, made = record.record(words, record.with_recorder(environment, output), output)
+    status, made = record.record(words, record.with_recorder(environment, output, known_metrics(aic_metrics)), output)
     record.finish(made, command[0], summary)
     return status
 
@@ -53,22 +56,36 @@ def run(
 def simulated(clock: str = "", soc: str = "") -> dict[str, str]:
     """The environment of the simulated stack. CliError for a clock or chip that does not exist."""
     from npu.shim.launch import environment
-    from npu.soc import find, table
+    from npu.soc import FILES, find, table
 
     if clock and clock not in CLOCKS:
         raise CliError(f"--clock={clock} does not exist", f"choose one of {', '.join(CLOCKS)}")
     if soc:
         try:
-            soc = find(soc).name
+            found = find(soc)
         except KeyError:
             raise CliError(f"--soc={soc} is no known chip", f"known are {', '.join(table())}") from None
+        except ValueError as error:
+            raise CliError(str(error), "correct the file; npuscope soc NAME --json shows the columns") from error
+        soc = str(Path(soc).absolute()) if soc.endswith(FILES) else found.name
     return environment(os.environ, clock or None, soc or None)
 
 
-def _real(clock: str, soc: str) -> dict[str, str]:
+def known_metrics(name: str) -> str:
+    """The group of counters, or "" for the default. CliError for one that does not exist."""
+    if not name:
+        return ""
+    from npu.cost.counter_groups import NAMES
+
+    if name not in NAMES:
+        raise CliError(f"--aic-metrics={name} does not exist", f"choose one of {', '.join(NAMES)}")
+    return name
+
+
+def _real(clock: str, soc: str, metrics: str) -> dict[str, str]:
     from npu.shim.launch import recording_real
 
-    for option, value in (("--clock", clock), ("--soc", soc)):
+    for option, value in (("--clock", clock), ("--soc", soc), ("--aic-metrics", metrics)):
         if value:
             raise CliError(f"{option} belongs to the simulation, and this machine has a real driver", "add --sim to simulate")
     return recording_real(os.environ)

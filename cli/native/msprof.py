@@ -70,7 +70,7 @@ def _run(given: dict[str, str], application: list[str]) -> int:
     output = Path(given.get("output", "."))
     words = record.command_line(application)
     record.make_folder(output)
-    environment = record.with_recorder(simulated(), output)
+    environment = record.with_recorder(simulated(), output, given.get("aic-metrics", ""))
     for pair in filter(None, given.get("environment", "").split(";")):
         name, _, value = pair.partition("=")
         environment[name.strip()] = value
@@ -89,10 +89,11 @@ def _run(given: dict[str, str], application: list[str]) -> int:
 
 
 def _export(trace: Trace, given: dict[str, str]) -> None:
-    from profiler.export.msprof import export_msprof
+    from profiler.export.msprof import MEMORY, export_msprof
 
     print(f"[INFO] Start export data in {trace.source}.")
-    export_msprof(trace, trace.source, only=("msprof_db",) if given.get("type") == "db" else ())
+    export_msprof(trace, trace.source, only=("msprof_db",) if given.get("type") == "db" else (),
+                  without=() if is_on(given, "task-memory") else MEMORY)
     print(f"[INFO] Export all data in {trace.source} done.")
 
 

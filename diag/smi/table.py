@@ -147,12 +147,15 @@ def _device_row(seen: _Seen, cells: list[str], closed: bool) -> None:
     """Told apart by the cell before the values: a bus id stands in the second row, a health word in the first."""
     wanted = 4 if _numbered(seen) else 3
     second = len(cells) >= wanted - 1 and BUS.fullmatch(cells[wanted - 2]) is not None
+    awaited = bool(seen.devices) and seen.devices[-1].states.get("bus_id") == CUT_OFF
+    if awaited and len(cells) < wanted - 1:
+        return  # a second row cut within its first cells: its numbers could pass for a card and a name
     if not second:
         made = _first_row(seen, cells, wanted)
         if made is not None:
             seen.devices.append(made)
             seen.open_card = True
-    elif seen.devices and seen.devices[-1].bus_id is None and seen.devices[-1].states.get("bus_id") == CUT_OFF:
+    elif awaited:
         seen.devices[-1] = _second_row(seen, seen.devices[-1], cells if closed else cells[: wanted - 1], wanted)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from npu.device.task import OTHER
 from npu.errors import NpuError
 from npu.runtime import marker, prof, stream
+from npu.runtime.marker import StepInfo
 from npu.runtime.process import Process
 from npu.runtime.prof import RECORD, Config, operator
 from npu.runtime.side import Side
@@ -50,22 +50,12 @@ __all__ = [
     "stop",
 ]
 
-STEP_START, STEP_END = 0, 1
-
 
 class Stamp:
     """A mark to be; message as set."""
 
     def __init__(self) -> None:
         self.message = ""
-
-
-class StepInfo:
-    """The begin of a step on a stream, ns, -1 before it was reached."""
-
-    def __init__(self) -> None:
-        self.begun = -1
-        self.number = 0
 
 
 class Subscribing:
@@ -97,7 +87,7 @@ def stop(process: Process, thread: HostThread, handle: int) -> None:
 
 def destroy_config(process: Process, thread: HostThread, handle: int) -> None:
     found = process.get(handle, Config, "invalid_param")
-    if prof.state(process).running is found:
+    if process.one(prof.Profiling).running is found:
         raise NpuError("prof_running")
     del process.objects[handle]
 
@@ -116,19 +106,7 @@ def destroy_step_info(process: Process, thread: HostThread, handle: int) -> None
 
 def get_step_timestamp(process: Process, thread: HostThread, handle: int, tag: int, on: int) -> None:
     step = process.get(handle, StepInfo, "invalid_param")
-    if tag not in (STEP_START, STEP_END):
-        raise NpuError("invalid_param", tag=tag)
-    where = stream.of(process, thread, on)
-
-    def reached(when: int) -> None:
-        if tag == STEP_START:
-            step.begun = when
-        elif step.begun >= 0:
-            step.number += 1
-            marker.write(process, thread, marker.STEP, f"step {step.number}", marker.DEFAULT_DOMAIN, step.begun, when)
-            step.begun = -1
-
-    stream.queue(process, thread, where, OTHER, marker.DEVICE_NS, "PROFILER_TRACE_EX", on_done=reached)
+    marker.step(process, thread, step, tag, stream.of(process, thread, on))
 
 
 def create_stamp(process: Process, thread: HostThread) -> int:

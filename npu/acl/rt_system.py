@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from npu.device.task import OTHER
 from npu.errors import NpuError
-from npu.runtime import cores, stream
+from npu.runtime import cores, device_op, stream
 from npu.runtime.context import current
 from npu.runtime.event import WAIT_LIMIT
 from npu.runtime.process import Process
-from npu.runtime.side import Side
 from npu.runtime.stream import Stream
 from npu.runtime.thread import HostThread
 
@@ -53,8 +51,6 @@ __all__ = [
 
 OPTIONS = range(4)  # aclSysParamOpt
 SATURATE, INF_NAN = 0, 1  # aclrtFloatOverflowMode
-STATUS_BYTES = 64  # of an overflow status in memory
-STATUS_NS = 2_000  # device time to write or clear it (unverified)
 KERNEL_LIMIT = "op_execute_timeout"  # process setting, us
 INTERVAL_US = 1_000_000  # step in which the device keeps operator time-outs (unverified)
 
@@ -101,18 +97,11 @@ def get_device_sat_mode(process: Process, thread: HostThread) -> int:
 
 
 def get_overflow_status(process: Process, thread: HostThread, output: int, size: int, handle: int) -> None:
-    if size < STATUS_BYTES:
-        raise NpuError("invalid_size", count=STATUS_BYTES, dst_max=size)
-    where = stream.of(process, thread, handle)
-    side = Side(process, output, STATUS_BYTES, True)
-    # Arithmetic here keeps IEEE rules, so that no overflow is ever flagged.
-    stream.queue(
-        process, thread, where, OTHER, STATUS_NS, "GET_OVERFLOW_STATUS", on_done=lambda _time: side.write(bytes(STATUS_BYTES))
-    )
+    device_op.overflow_status(process, thread, output, size, stream.of(process, thread, handle))
 
 
 def reset_overflow_status(process: Process, thread: HostThread, handle: int) -> None:
-    stream.queue(process, thread, stream.of(process, thread, handle), OTHER, STATUS_NS, "RESET_OVERFLOW_STATUS")
+    device_op.reset_overflow(process, thread, stream.of(process, thread, handle))
 
 
 def peek_at_last_error(process: Process, thread: HostThread, level: int) -> int:

@@ -18,6 +18,7 @@ from npu.runtime.messages import message
 from npu.runtime.process import Process
 from npu.runtime.thread import HostThread
 
+ENDING = 500000  # the public code for what has no code of its own
 ACL_LEVEL = LEVELS.index("acl")
 # letter of the table's returns column -> what stands in place of the value when the call failed
 FAILED: dict[str, Callable[[], object]] = {"i": int, "f": float, "s": str, "d": dict, "l": list, "n": lambda: None}
@@ -39,6 +40,11 @@ def table() -> tuple[Function, ...]:
     """All functions of the facade, in the order of data/pyacl.csv."""
     text = resources.files("npu").joinpath("data/pyacl.csv").read_text(encoding="utf-8")
     return tuple(Function(**row) for row in csv.DictReader(text.splitlines()))
+
+
+def ending() -> bool:
+    """Whether the interpreter goes down and nothing can be imported any more."""
+    return sys.meta_path is None  # the interpreter takes it away first
 
 
 def _shape(returns: str) -> tuple[Callable[[Any, int], Any], Callable[[], Any]]:
@@ -80,15 +86,16 @@ def _mistake(name: str, converters: tuple[Converter, ...], args: tuple[object, .
     return TypeError(f"{name} args parse failed")
 
 
-def build(function: Function, body: Callable[..., Any]) -> Callable[..., Any]:
-    """The callable a script sees. Body gets (process, thread, *arguments) and gives the value or raises NpuError."""
+def build(function: Function, body: Callable[..., Any], module: str = "acl", level: int = ACL_LEVEL) -> Callable[..., Any]:
+    """The callable a script sees. Body gets (process, thread, *arguments) and gives the value or raises NpuError. module: whose
+    function it is; level: of its record."""
     converters, least = signature(function.args)
     most = len(converters)
     shape, failed = _shape(function.returns)
     c_name = function.c_name
     fits = fitting(function.args)
     only_code = function.returns == "ret"
-    full_name = f"acl.{function.name}"
+    full_name = f"{module}.{function.name}"
     recorded = bool(c_name)
     cost = name = -1
     heard: object = None  # the recording that `name` is an id of
@@ -128,6 +135,10 @@ def build(function: Function, body: Callable[..., Any]) -> Callable[..., Any]:
             code = 0
             try:
                 value = body(process, thread, *args)
+            except ImportError:
+                if not ending():
+                    raise
+                value, code = failed(), ENDING  # a destructor calls while the interpreter goes down: a code, never an exception
             except NpuError as error:
                 value, code = failed(), error.code
                 thread.last_error = code
@@ -149,7 +160,7 @@ def build(function: Function, body: Callable[..., Any]) -> Callable[..., Any]:
                     thread.event,
                     code,
                     thread.site,
-                    ACL_LEVEL,
+                    level,
                     thread.direction,
                     thread.host_kind,
                     thread.blocking,

@@ -16,8 +16,20 @@ REFERENCE_GBPS = 1600.0
 
 # Vector lanes are vec_bytes over these: bf16 is computed as fp32, 64-bit types as four passes of it (asc-devkit: 16 lanes).
 _LANE_BYTES = {
-    "float16": 2, "bfloat16": 4, "float32": 4, "int8": 1, "uint8": 1, "bool": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4,
-    "int64": 16, "uint64": 16, "float64": 16, "complex64": 16,
+    "float16": 2,
+    "bfloat16": 4,
+    "float32": 4,
+    "int8": 1,
+    "uint8": 1,
+    "bool": 1,
+    "int16": 2,
+    "uint16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "int64": 16,
+    "uint64": 16,
+    "float64": 16,
+    "complex64": 16,
 }
 _ITEM_BYTES = _LANE_BYTES | {"bfloat16": 2, "int64": 8, "uint64": 8, "float64": 8, "complex64": 8}
 

@@ -26,7 +26,12 @@ _AIC = ("mac", "scalar", "mte1", "mte2", "fixpipe")
 _AIV = ("vec", "scalar", "mte2", "mte3")
 # unit of a combined core -> kernel-table column: cube and vector unit share scalar, mte2 and the clock of the core
 _COMBINED = {
-    "vec": "aiv_vec", "mac": "aic_mac", "scalar": "aic_scalar", "mte1": "aic_mte1", "mte2": "aic_mte2", "mte3": "aiv_mte3",
+    "vec": "aiv_vec",
+    "mac": "aic_mac",
+    "scalar": "aic_scalar",
+    "mte1": "aic_mte1",
+    "mte2": "aic_mte2",
+    "mte3": "aiv_mte3",
 }
 
 
@@ -36,12 +41,22 @@ def _pair(unit: str) -> tuple[str, str]:
 
 # Columns in file order: split chips (910B, A3), and the older ones whose cores hold both units.
 PIPE_UTILIZATION: tuple[str, ...] = (
-    "aicore_time(us)", "aic_total_cycles", *(c for u in _AIC for c in _pair(f"aic_{u}")), "aic_icache_miss_rate",
-    "aiv_time(us)", "aiv_total_cycles", *(c for u in _AIV for c in _pair(f"aiv_{u}")), "aiv_icache_miss_rate",
+    "aicore_time(us)",
+    "aic_total_cycles",
+    *(c for u in _AIC for c in _pair(f"aic_{u}")),
+    "aic_icache_miss_rate",
+    "aiv_time(us)",
+    "aiv_total_cycles",
+    *(c for u in _AIV for c in _pair(f"aiv_{u}")),
+    "aiv_icache_miss_rate",
     "cube_utilization(%)",
 )
 PIPE_UTILIZATION_COMBINED: tuple[str, ...] = (
-    "aicore_time(us)", "total_cycles", *(c for u in _COMBINED for c in _pair(u)), "icache_miss_rate", "memory_bound",
+    "aicore_time(us)",
+    "total_cycles",
+    *(c for u in _COMBINED for c in _pair(u)),
+    "icache_miss_rate",
+    "memory_bound",
 )
 
 

@@ -1,8 +1,9 @@
 """Grouped matmul: every expert multiplies its own rows by its own weights (MoE layers).
 
 Of E experts, active = E * (1 - (1 - 1/E)^rows) get any rows; rows per active expert are rounded to 16, to 128 when over 64.
-  T = t0 + ((bytes of active weights and of activations / 1.45 TB/s)^p + (F / (peak * 0.46))^p)^(1/p), p 1.6
-Constants from two-kernel MoE layers of an A3 die (median error 9 %); t0 from single GroupedMatmul kernels of 910B2.
+  T = launch + ((bytes of active weights and of activations / rate)^p + (F / (peak * eta))^p)^(1/p),
+      times `unaligned` where rows are no multiple of 32 bytes
+Constants (npu.cost.fits) from two-kernel MoE layers of an A3 die and single GroupedMatmul kernels of 910B2.
 """
 
 from __future__ import annotations
@@ -10,15 +11,11 @@ from __future__ import annotations
 from math import ceil
 
 from npu.cost import chip, pmu
+from npu.cost.fits import GroupedFit, grouped_fit
 from npu.cost.matmul import MAC_MARGIN, MTE1_PER_MAC, MTE2_SHARE, SCALAR_SHARE
 from npu.cost.tiling import padded, slowdown
 from npu.cost.work import Cost, Work
 from npu.soc import Soc
-
-T0_US = 7.0
-ETA = 0.46
-TBPS = 1.45
-P = 1.6
 
 
 def active_experts(experts: int, rows: int) -> float:
@@ -31,26 +28,28 @@ def padded_rows(rows: float) -> int:
     return padded(ceil(rows), 128 if rows > 64 else 16)
 
 
-def grouped_matmul(work: Work, soc: Soc) -> Cost:
+def grouped_matmul(work: Work, soc: Soc, fit: GroupedFit | None = None) -> Cost:
     """Cost of a grouped_matmul Work, dims (experts, m, n, k); m counts the rows of all experts together.
 
     int8 needs vector cores to dequantise: MIX_AIC on split chips; fp16 and bf16 stay AI_CORE.
     """
+    fit = grouped_fit(soc.family) if fit is None else fit
     experts, m, n, k = work.dims
     active = active_experts(experts, m)
     size = chip.itemsize(work.dtype)
     slow = slowdown(work.dtype, soc)
     expert_bytes = n * k * size
     count = active * expert_bytes + max(0, work.read_bytes - experts * expert_bytes) + work.write_bytes
-    memory = count / (TBPS * soc.memory_gbps / chip.REFERENCE_GBPS) / 1e6
+    memory = count / (fit.rate * soc.memory_gbps / chip.REFERENCE_GBPS) / 1e6
     volume = active * padded_rows(m / active) * n * k
-    compute = volume * slow / (soc.aic * soc.mac_fp16 * soc.cube_mhz * ETA)
-    us = T0_US + chip.join(memory, compute, p=P)
+    compute = volume * slow / (soc.aic * soc.mac_fp16 * soc.cube_mhz * fit.eta)
+    ragged = fit.unaligned if (k * size) % 32 or (n * size) % 32 else 1.0
+    us = fit.launch + chip.join(memory, compute, p=fit.p) * ragged
     duration = max(1, round(us * 1000))
     core = pmu.core_us(us)
     mac = min(core, volume * slow / (soc.aic * soc.mac_fp16 * soc.cube_mhz) * MAC_MARGIN)
     mixed = soc.split and work.dtype == "int8"
-    busy = core * (us - T0_US) / us
+    busy = core * (us - fit.launch) / us
     ns = 1000.0
     return Cost(
         duration=duration,

@@ -1,4 +1,4 @@
-"""Matrix multiplication on the cube cores: T = t0 + (main^p + epilogue^p)^(1/p), and the pipes' part in it.
+"""Matrix multiplication on the cube cores: T = launch + (main^p + epilogue^p)^(1/p), and the pipes' part in it.
 
 main is the time of the best tiling (npu.cost.tiling); a fused epilogue that needs vector cores runs behind the cube.
 """
@@ -6,17 +6,18 @@ main is the time of the best tiling (npu.cost.tiling); a fused epilogue that nee
 from __future__ import annotations
 
 from npu.cost import chip, pmu
-from npu.cost.tiling import ETA, HBM_TBPS, WARM_TBPS, Gemm, P, Tiling, k_step, padded, slowdown, tiling
+from npu.cost.fits import MatmulFit, matmul_fit
+from npu.cost.tiling import Gemm, P, Tiling, k_step, padded, slowdown, tiling
 from npu.cost.work import Cost, Work
 from npu.soc import Soc
 
-T0_US = 1.7  # of profiler rows (Task Duration): a 64^3 fp16 matmul takes 1.91 us on 910B2. Event loops show 5.75
-FP32_ETA, FP32_HBM_TBPS, FP32_WARM_TBPS = 0.70, 0.78, 1.0  # eight fp32 rows of 910B2, median error 10 %
 MAC_MARGIN = 1.02  # measured aic_mac_time over padded MNK / (4096 * blocks * clock)
 
 # What the vector cores cost when they finish a cube kernel: cycles per vector of elements and element operation
 # (AutomaticBufferFusionOp: 13.1 cycles for a chain of three).
 EPILOGUE_CYCLES = 4.4
+FAMILIES = {"float32": "matmul_fp32", "int8": "matmul_int8", "uint8": "matmul_int8"}  # constants of their own
+WEIGHTS_ONLY = "WeightQuant"  # in the operator's name: int8 weights, made fp16 by the vector cores before the product
 FIXPIPE_OPS = 2  # operations per output the cube's own output stage does: bias or requantisation, and relu
 # Activations the output stage cannot do whatever their count: they need exponentials or tables.
 VECTOR_ACTIVATIONS = ("Gelu", "Silu", "Swish", "Sigmoid", "Tanh", "Mish", "Elu", "Softplus", "Erf", "Exp")
@@ -31,12 +32,12 @@ def epilogue_us(work: Work, outputs: int, soc: Soc) -> float:
     return work.epilogue * EPILOGUE_CYCLES / chip.lanes(soc, "float32") / (chip.vector_cores(soc) * soc.cube_mhz)
 
 
-def cube_cost(work: Work, soc: Soc, gemm: Gemm, t0: float) -> Cost:
-    """The Cost of a product with its epilogue: T = t0 + (main^p + epilogue^p)^(1/p), the vector part runs behind the cube's."""
-    best = tiling(gemm, soc)
+def cube_cost(work: Work, soc: Soc, gemm: Gemm, fit: MatmulFit) -> Cost:
+    """The Cost of a product with its epilogue: launch + (main^p + epilogue^p)^(1/p), the vector part behind the cube's."""
+    best = tiling(gemm, soc, fit)
     outputs = gemm.batch * gemm.m * gemm.n
     vector = epilogue_us(work, outputs, soc)
-    us = t0 + chip.join(best.main, vector, p=P)
+    us = fit.launch + chip.join(best.main, vector, p=P)
     core = pmu.core_us(us)
     volume = gemm.batch * padded(gemm.m, 16) * padded(gemm.n, 16) * padded(gemm.k, gemm.k_step)
     mac = volume * gemm.slow / (soc.mac_fp16 * best.cores * soc.cube_mhz) * MAC_MARGIN
@@ -79,14 +80,30 @@ def _units(
     )
 
 
-def matmul(work: Work, soc: Soc) -> Cost:
+def family(work: Work) -> str:
+    """Which constants a product takes (npu.cost.fits)."""
+    return "matmul_weights_int8" if WEIGHTS_ONLY in work.op else FAMILIES.get(work.dtype, "matmul")
+
+
+def matmul(work: Work, soc: Soc, fit: MatmulFit | None = None) -> Cost:
     """Cost of a matmul Work, dims (batch, m, n, k), in fp16, bf16, fp32 or int8."""
     batch, m, n, k = work.dims
     size = chip.itemsize(work.dtype)
+    if fit is None:
+        fit = matmul_fit(family(work), soc.family)
+    a = batch * m * k * size
     # int8 products leave as fp16 after requantisation, or as int32: the write bytes know
-    eta, hbm, warm = (FP32_ETA, FP32_HBM_TBPS, FP32_WARM_TBPS) if work.dtype == "float32" else (ETA, HBM_TBPS, WARM_TBPS)
     gemm = Gemm(
-        batch, m, n, k, k_step(work.dtype), a=batch * m * k * size, b=batch * n * k * size, c=work.write_bytes,
-        total=work.read_bytes + work.write_bytes, slow=slowdown(work.dtype, soc), eta=eta, hbm=hbm, warm=warm,
+        batch,
+        m,
+        n,
+        k,
+        k_step(work.dtype),
+        a=a,
+        b=work.read_bytes - a if WEIGHTS_ONLY in work.op else batch * n * k * size,
+        c=work.write_bytes,
+        total=work.read_bytes + work.write_bytes,
+        slow=slowdown(work.dtype, soc),
+        row=k * size,
     )
-    return cube_cost(work, soc, gemm, T0_US)
+    return cube_cost(work, soc, gemm, fit)

@@ -3,10 +3,13 @@
 For each tile (bm, bn) and split s of K, with C cube cores at f GHz:
   blocks = batch * ceil(M/bm) * ceil(N/bn) * s;  rounds = ceil(blocks/C);  act = min(blocks, C)
   compute Tc = rounds * bm*bn * Kpad/s / (macs per cycle * f * eta)
-  memory  Th = (A+B+C bytes) / min(memory rate, act * core rate)
-  L2      Tl = (A*ceil(N/bn) + B*ceil(M/bm) + C*(1 or 3s)) * tail / min(L2 rate, act * core rate)
-  main = min over tilings of ((Tc^p + Th^p + Tl^p)^(1/p) + rounds * tr)
-The form and its constants are a fit to 2,000 measured kernels; median error 13.8 % (9 % beyond 50 us).
+  memory  Th = (A+B+C bytes, and B again for each further row block, at most `passes` times, where B is beyond L2)
+               / min(rate of that working set, act * core rate)
+  L2      Tl = (A*ceil(N/bn) + B*ceil(M/bm) + C*(1 or 3s)) * tail / min(L2 rate, act * 2 * core rate)
+  main = min over tilings of ((Tc^p + Th^p + Tl^p)^(1/p) + (s > 1 ? split : 0)) * slow
+The constants (npu.cost.fits) are fitted to 850 measured kernels; docs/fidelity.md gives the errors. That operands stream from
+memory from about 37 MB on, well below the L2's 192 MB, is what event loops of weights of 8 to 400 MB show. K is split only while
+an unsplit product uses SPLIT_BLOCKS cores or fewer: with more, measured kernels of small M leave the other cores idle.
 """
 
 from __future__ import annotations
@@ -17,22 +20,40 @@ from math import ceil
 from typing import NamedTuple
 
 from npu.cost import chip
+from npu.cost.fits import MatmulFit
 from npu.soc import Soc
 
-ETA = 0.89  # attained part of the cube's peak
-HBM_TBPS, WARM_TBPS, L2_TBPS, CORE_TBPS = 1.27, 1.48, 6.5, 0.27
-P = 3.75
-ROUND_US = 0.08
+P = 3.75  # overlap of a fused epilogue with what runs before it
+REFERENCE_L2 = 192 << 20
+STRIDE_BYTES = 32768  # rows this far apart fall on the same channels
+SPLIT_BLOCKS = 4
+L2_PER_CORE = 2  # a core reads L2 at twice the rate it reads memory (platform rates: 110 against 32 bytes a cycle, shared)
 TILES = (
-    (128, 256), (256, 128), (128, 128), (64, 256), (256, 64), (64, 128), (128, 64), (32, 256), (16, 256), (16, 128), (32, 128),
-    (64, 64), (16, 64), (16, 512), (32, 64),
+    (128, 256),
+    (256, 128),
+    (128, 128),
+    (64, 256),
+    (256, 64),
+    (64, 128),
+    (128, 64),
+    (32, 256),
+    (16, 256),
+    (16, 128),
+    (32, 128),
+    (64, 64),
+    (16, 64),
+    (16, 512),
+    (32, 64),
 )
 SPLITS = (1, 2, 4, 8)
 MIN_SPLIT_K = 512
 
 
 class Gemm(NamedTuple):
-    """A product as the cube sees it. a, b, c: bytes of the operands; total: bytes touched once; slow: cycles per fp16 cycle."""
+    """A product as the cube sees it. a, b, c: bytes of the operands; total: bytes touched once; slow: cycles per fp16 cycle.
+
+    row: bytes of the shortest stretch of an operand that lies together (0: not known, taken as aligned).
+    """
 
     batch: int
     m: int
@@ -44,9 +65,7 @@ class Gemm(NamedTuple):
     c: float
     total: float
     slow: float
-    eta: float = ETA
-    hbm: float = HBM_TBPS
-    warm: float = WARM_TBPS
+    row: int = 0
 
 
 class Tiling(NamedTuple):
@@ -89,29 +108,46 @@ def _choices(gemm: Gemm, cores: int) -> Iterator[tuple[int, int, int, int]]:
         seen.add(tile)
         once = gemm.batch * ceil(gemm.m / tile[0]) * ceil(gemm.n / tile[1])
         for split in SPLITS:
-            if split == 1 or (once * split <= cores and gemm.k / split >= MIN_SPLIT_K):
+            if split == 1 or (once <= SPLIT_BLOCKS and once * split <= cores and gemm.k / split >= MIN_SPLIT_K):
                 yield *tile, split, once * split
 
 
-@lru_cache(maxsize=4096)
-def tiling(gemm: Gemm, soc: Soc) -> Tiling:
+def _beyond(count: float, fit: MatmulFit, soc: Soc) -> float:
+    """0 where so many bytes stay in L2, 1 where they stream from memory, between them by size."""
+    share = soc.l2 / REFERENCE_L2
+    return min(1.0, max(0.0, (count / 1e6 - fit.warm_mb * share) / max(1e-3, (fit.cold_mb - fit.warm_mb) * share)))
+
+
+def _handicap(gemm: Gemm, fit: MatmulFit) -> float:
+    """What is left of every rate where rows lie badly."""
+    made = fit.stride if gemm.row >= STRIDE_BYTES else 1.0
+    return made * fit.unaligned if gemm.row % 32 else made
+
+
+@lru_cache(maxsize=8192)
+def tiling(gemm: Gemm, soc: Soc, fit: MatmulFit) -> Tiling:
     """The fastest tiling of a product on a chip; see the formulas at the top."""
-    per_us = soc.mac_fp16 * soc.cube_mhz * gemm.eta / gemm.slow
+    per_us = soc.mac_fp16 * soc.cube_mhz * fit.eta / gemm.slow
     k_pad = padded(gemm.k, gemm.k_step)
-    rate = chip.bandwidth(soc, gemm.total, gemm.hbm, gemm.warm)
-    l2_rate = L2_TBPS * chip.core_ratio(soc)
+    left = _handicap(gemm, fit)
+    slow_rate = fit.hbm * soc.memory_gbps / chip.REFERENCE_GBPS
+    warm_rate = max(slow_rate, fit.warm * chip.core_ratio(soc))
+    rate = (warm_rate + (slow_rate - warm_rate) * _beyond(gemm.total, fit, soc)) * left
+    streamed = _beyond(gemm.b, fit, soc)
     best: Tiling | None = None
     for bm, bn, split, blocks in _choices(gemm, soc.aic):
         rounds, act = ceil(blocks / soc.aic), min(blocks, soc.aic)
-        core_rate = act * CORE_TBPS * chip.clock_ratio(soc)
+        core_rate = act * fit.core * chip.clock_ratio(soc) * left
         compute = rounds * bm * bn * k_pad / split / per_us
-        memory = gemm.total / min(rate, core_rate) / 1e6
-        again = gemm.a * ceil(gemm.n / bn) + gemm.b * ceil(gemm.m / bm) + gemm.c * (1 if split == 1 else 3 * split)
+        row_blocks = ceil(gemm.m / bm)
+        moved = gemm.total + gemm.b * streamed * (min(row_blocks, max(1.0, fit.passes)) - 1)
+        memory = moved / min(rate, core_rate) / 1e6
+        again = gemm.a * ceil(gemm.n / bn) + gemm.b * row_blocks + gemm.c * (1 if split == 1 else 3 * split)
         tail = rounds * soc.aic / blocks if blocks > soc.aic else 1.0
-        through_l2 = again * tail / min(l2_rate, core_rate) / 1e6
-        main = chip.join(compute, memory, through_l2, p=P) + rounds * ROUND_US
+        through_l2 = again * tail / min(fit.l2 * chip.core_ratio(soc) * left, L2_PER_CORE * core_rate) / 1e6
+        main = chip.join(compute, memory, through_l2, p=fit.p) + (fit.split if split > 1 else 0.0)
         if best is None or main < best.main:
             best = Tiling(main, max(memory, through_l2), act, (bm, bn), split)
     if best is None:
         raise ValueError(f"a product of {gemm.batch} x {gemm.m} x {gemm.n} x {gemm.k} has no tiling")
-    return best
+    return best._replace(main=best.main * fit.slow)

@@ -13,6 +13,7 @@ operator not listed takes the row "*" of its form. Median error 20-30 %.
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from math import ceil
@@ -37,7 +38,7 @@ class Constants(NamedTuple):
     """One row of data/vector_costs.csv.
 
     vec, mte2, mte3: shares of the main part in which these units are busy. task_type: "" is a plain vector kernel.
-    hbm, warm: memory rates, TB/s.
+    hbm, warm: memory rates, TB/s. whole: a row is never shared by cores.
     """
 
     a: float
@@ -50,6 +51,7 @@ class Constants(NamedTuple):
     task_type: str
     hbm: float
     warm: float
+    whole: bool = False
 
 
 @cache
@@ -58,9 +60,17 @@ def table() -> dict[tuple[str, str, str], Constants]:
     text = resources.files("npu").joinpath("data/vector_costs.csv").read_text(encoding="utf-8")
     return {
         (r["form"], r["op"], r["dtype"]): Constants(
-            a=float(r["a"]), b=float(r["b"]), c=float(r["c"]), d=float(r["d"]),
-            vec=float(r["vec"]), mte2=float(r["mte2"]), mte3=float(r["mte3"]), task_type=r["task_type"],
-            hbm=float(r["hbm"] or HBM_TBPS), warm=float(r["warm"] or WARM_TBPS),
+            a=float(r["a"]),
+            b=float(r["b"]),
+            c=float(r["c"]),
+            d=float(r["d"]),
+            vec=float(r["vec"]),
+            mte2=float(r["mte2"]),
+            mte3=float(r["mte3"]),
+            task_type=r["task_type"],
+            hbm=float(r["hbm"] or HBM_TBPS),
+            warm=float(r["warm"] or WARM_TBPS),
+            whole=r["whole"] == "yes",
         )
         for r in csv.DictReader(text.splitlines())
     }
@@ -68,7 +78,11 @@ def table() -> dict[tuple[str, str, str], Constants]:
 
 def constants(form: str, op: str, dtype: str) -> Constants:
     """The closest row: operator and type, operator, then the form's generic row."""
-    rows = table()
+    return closest(table(), form, op, dtype)
+
+
+def closest(rows: Mapping[tuple[str, str, str], Constants], form: str, op: str, dtype: str) -> Constants:
+    """The same among the rows given."""
     found = rows.get((form, op, dtype)) or rows.get((form, op, ""))
     return found if found is not None else rows[(form, "*", "")]
 
@@ -78,22 +92,42 @@ def _cores(count: float, soc: Soc) -> float:
     return min(float(chip.vector_cores(soc)), max(1.0, count / BLOCK_BYTES))
 
 
-def vector(work: Work, soc: Soc) -> Cost:
-    """Cost of a vector, row, fill, layout or depthwise Work, dims (elements, rows)."""
+class Terms(NamedTuple):
+    """What a kernel's time is made of, us each: memory, cycles and rows per unit of b, c and d; roof bounds the first two."""
+
+    moved: float
+    cycles: float
+    by_row: float
+    roof: float
+    cores: float
+
+    def us(self, chosen: Constants, fused: float = 0.0) -> float:
+        main = chip.join(max(chosen.b * self.moved + chosen.c * self.cycles, self.roof), fused, p=P)
+        return max(FLOOR_US, chosen.a + main + chosen.d * self.by_row)
+
+
+def terms(work: Work, soc: Soc, chosen: Constants) -> Terms:
+    """The terms of a Work under an operator's memory rates."""
     elements, rows = work.dims
-    chosen = constants(work.form, work.op, work.dtype)
     count = work.read_bytes + work.write_bytes
     clock = chip.clock_ratio(soc)
     moved = count / min(chip.bandwidth(soc, count, chosen.hbm, chosen.warm), _cores(count, soc) * CORE_TBPS * clock) / 1e6
     # one tensor in and one out; taken from the elements so that a second operand never makes the kernel faster
     cores = _cores(2 * elements * chip.itemsize(work.dtype), soc)
+    if chosen.whole and rows:  # the last wave of rows is as long as a full one
+        cores = min(cores, rows / ceil(rows / chip.vector_cores(soc)))
     per_cycle = chip.lanes(soc, work.dtype) * cores * soc.cube_mhz
     roof = max(count / (L2_PEAK_TBPS * chip.core_ratio(soc)) / 1e6, max(0, count - soc.l2) / soc.memory_gbps / 1e3)
-    fused = work.epilogue * EPILOGUE_CYCLES / per_cycle
-    main = chip.join(max(chosen.b * moved + chosen.c * elements / per_cycle, roof), fused, p=P)
-    by_row = chosen.d * ceil(rows / chip.vector_cores(soc)) / clock
-    us = max(FLOOR_US, chosen.a + main + by_row)
-    return _units(work, soc, chosen, us, main + by_row, fused, ceil(cores))
+    return Terms(moved, elements / per_cycle, ceil(rows / chip.vector_cores(soc)) / clock, roof, cores)
+
+
+def vector(work: Work, soc: Soc, chosen: Constants | None = None) -> Cost:
+    """Cost of a vector, row, fill, layout or depthwise Work, dims (elements, rows)."""
+    chosen = constants(work.form, work.op, work.dtype) if chosen is None else chosen
+    made = terms(work, soc, chosen)
+    fused = work.epilogue * EPILOGUE_CYCLES / (chip.lanes(soc, work.dtype) * made.cores * soc.cube_mhz)
+    us = made.us(chosen, fused)
+    return _units(work, soc, chosen, us, max(0.0, us - max(chosen.a, FLOOR_US)), fused, ceil(made.cores))
 
 
 def _units(work: Work, soc: Soc, chosen: Constants, us: float, main: float, fused: float, cores: int) -> Cost:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +55,16 @@ class Cost:
     aiv_mte2: float = 0.0
     aiv_mte3: float = 0.0
     aiv_icache_miss: float = 0.0
+
+
+# Which dim of a form grows with the data: images, rows of the left matrix, sequences, elements with their rows.
+GROWS = {"matmul": (1,), "conv": (0,), "depthwise": (0,), "attention": (0,), "grouped_matmul": (1,)}
+
+
+def scaled(work: Work, share: float) -> Work:
+    """The work of the same kernel on `share` times as much data (a larger batch). Exact for the batch; for other open
+    dims, such as a sequence whose attention grows with its square, an estimate from below."""
+    grows = GROWS.get(work.form, (0, 1))
+    dims = tuple(max(1, round(d * share)) if at in grows else d for at, d in enumerate(work.dims))
+    read, written, behind = (round(count * share) for count in (work.read_bytes, work.write_bytes, work.epilogue))
+    return replace(work, dims=dims, read_bytes=read, write_bytes=written, epilogue=behind)

@@ -43,7 +43,7 @@ def host_folder(environ: Mapping[str, str]) -> Path | None:
     if not name and folder is not None:
         try:
             name = (folder / DEFAULT).read_text(encoding="utf-8").strip()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):  # a state folder that is a file is told by the table that wants it
             return None
         said = f"the default host {name}"
     if not name:

@@ -76,7 +76,7 @@ class Machine:
     @property
     def reserved(self) -> int:
         """Bytes of each device that no process can have: what it holds itself, the highest figure among the devices."""
-        return (_own_mib(self.chip.name) + OWN_STEPS - 1) * MIB
+        return (_own_mib(self.chip.like or self.chip.name) + OWN_STEPS - 1) * MIB
 
     def bus_id(self, device: int) -> str:
         """PCIe address as the device tool prints it; 'NA' on boards whose chip has no PCIe host (310B)."""

@@ -19,9 +19,14 @@ MAX_IR = 13  # of the ONNX file format
 def check_versions(proto: Any, path: Path) -> int:
     """The version of the default operator set. AtcError for a newer file format, a model without graph, or a huge expansion."""
     if proto.ir_version > MAX_IR:
-        raise AtcError("E10041", parameter=path, more=(
-            f"The model has IR version {proto.ir_version}, the highest one that can be read is {MAX_IR}.",
-            "Set a lower ir_version when the model is saved (the operators may well be old ones), or use a newer toolkit."))
+        raise AtcError(
+            "E10041",
+            parameter=path,
+            more=(
+                f"The model has IR version {proto.ir_version}, the highest one that can be read is {MAX_IR}.",
+                "Set a lower ir_version when the model is saved (the operators may well be old ones), or use a newer toolkit.",
+            ),
+        )
     if not proto.HasField("graph") or not proto.graph.node:
         if proto.HasField("graph") and proto.graph.output:
             raise AtcError("E10041", parameter=path, more=("The graph has no node.",))
@@ -42,7 +47,10 @@ def check_names(graph: Any, path: Path) -> None:
         for name in node.input:
             if name and name not in known:
                 raise AtcError("E10041", parameter=path, more=(f"Node {node.name} reads {name}, which nothing before it makes.",))
-        known |= set(node.output)
+        again = next((o for o in node.output if o in known), None)
+        if again is not None:
+            raise AtcError("E10041", parameter=path, more=(f"Node {node.name} makes {again}, which is there already.",))
+        known |= {o for o in node.output if o}
     for output in graph.output:
         if output.name not in known:
             raise AtcError("E10041", parameter=path, more=(f"No node makes the output {output.name}.",))
@@ -61,8 +69,10 @@ def check_operators(proto: Any, opset: int) -> None:
         return
     more = tuple(f"No parser is registered for op [{name}, optype [{kind}]]." for name, kind in missing[1:])
     if opset not in OPSETS:
-        more += (f"The model uses opset {opset}; the supported range is {OPSETS[0]} to {OPSETS[-1]}. "
-                 f"Export it again with opset_version={SAFE_OPSET} (11 to 17 are safe).",)
+        more += (
+            f"The model uses opset {opset}; the supported range is {OPSETS[0]} to {OPSETS[-1]}. "
+            f"Export it again with opset_version={SAFE_OPSET} (11 to 17 are safe).",
+        )
     raise AtcError("E19010", opname=missing[0][0], optype=missing[0][1], more=more)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,20 @@ from npu import om
 from npu.dtypes import DTYPES
 from npu.graph import emit, fusion_result
 from npu.graph.errors import AtcError
-from npu.graph.kernels import units
+from npu.graph.kernels import Members, Unit, units
 from npu.graph.options import Options
-from npu.graph.parse import complete_outputs, contradictions, parse
+from npu.graph.parse import complete_outputs, contradictions, parse, read_checked
 from npu.graph.passes import constant_folding, dead_nodes, registry
-from npu.graph.passes.base import NearMiss, Outcome, Work
-from npu.graph.plan import PLANES, make_plan
+from npu.graph.passes.base import GRAPH, UB, NearMiss, Outcome, Work
+from npu.graph.plan import PLANES, Plan, Target, make_plan, step_of
+from npu.graph.report import totals
 from npu.graph.shapes import infer
-from npu.graph.switches import Switches, read_switches
+from npu.graph.switches import EVERY, Switches, read_switches
 from npu.graph.types import operands
 from npu.ops.node import Misfit, Operand
+from npu.soc import find
 
+SAMPLE = 32  # what an open dim without a range is planned with; at run time the work is scaled to the real shape
 CANN = "8.3.RC1"  # the generation the simulated stack speaks for (design: default machine)
 
 
@@ -43,41 +46,133 @@ class Summary:
 def compile(options: Options, cann: str = CANN) -> Summary:
     """Convert a model file. AtcError when it is refused; nothing is written then."""
     import onnx  # noqa: F401  imports are not part of the conversion time
-    import onnx_ir as ir
+    import onnx_ir  # noqa: F401
     import onnxruntime  # noqa: F401
 
     start = time.perf_counter()
     switches = read_switches(options.switches) if options.switches is not None else Switches()
-    parsed = parse(options.model, options.shapes, options.out_nodes, options.output_type)
+    checked = read_checked(options.model)
+    whole = optimise(checked, options, options.shapes, switches)
+    planned = [_planned(checked, options, shapes, switches) for shapes in plan_shapes(options)] if options.open else []
+    made = planned[-1] if planned else whole
+    plans = [_plan(p, options) for p in planned]
+    steps = _plan(whole, options) if not planned else Plan(tuple(step_of(u, whole.types, options.precision) for u in whole.units))
+    plan = largest(plans) if plans else steps
+    model = om.Model(
+        soc=options.soc,
+        build=build_record(options, cann, made, plan) | unfused(checked, options),
+        inputs=_tensors(whole.proto.graph.input, whole, options),
+        outputs=_tensors(whole.proto.graph.output, whole, options),
+        kernels=plan.kernels,
+        memory=plan.memory,
+        gears=tuple(dict(g) for g in options.gears),
+        dynamic=options.open and not options.gears,
+        events=() if options.open else plan.events,
+        gear_kernels=tuple(labelled(p.kernels, at) for at, p in enumerate(plans)) if options.gears else (),
+        planned=dict(plan_shapes(options)[0]) if options.open and not options.gears else {},
+    )
+    size = emit.write(emit.assemble(whole.proto, steps, whole.types, model, options.precision), options.output)
+    if options.statistics:
+        fusion_result.write(fusion_result.where(os.getpid()), made.counts)
+    warnings = [*whole.warnings, *unknown_passes(switches)]
+    return Summary(options.output, model, made.counts, tuple(made.misses), tuple(warnings), size, time.perf_counter() - start)
+
+
+@dataclass(frozen=True)
+class Optimised:
+    """A graph after all passes, its units, and what the passes did."""
+
+    proto: Any
+    types: dict[str, Operand]
+    units: list[Unit]
+    counts: dict[str, dict[str, Outcome]]
+    misses: list[NearMiss]
+    warnings: list[str]
+
+
+def optimise(checked: Any, options: Options, shapes: Mapping[str, tuple[int, ...]], switches: Switches) -> Optimised:
+    """Fold and fuse a model under these input shapes. checked: what read_checked gave; it stays as it is."""
+    import onnx_ir as ir
+
+    parsed = parse(checked, shapes, options.out_nodes, options.output_type)
     constant_folding.run(parsed.proto)
     dead_nodes.run(parsed.proto)
     infer(parsed.proto, strict=True)
     complete_outputs(parsed.proto.graph, parsed.stored)
     graph_model = ir.from_proto(parsed.proto)
     work = Work(graph_model.graph)
-    counts, misses = registry.run(work, switches)
-    groups = [(tuple(str(n.name) for n in g.nodes), g.label) for g in work.groups]
+    counts, misses = registry.run(work, switches, options.open and not options.gears)
+    groups = [
+        Members(tuple(str(n.name) for n in g.nodes), g.label, str(g.head.name), g.kernel, g.dims, g.rounds, g.passes)
+        for g in work.groups
+    ]
     graph_model.graph.sort()
     proto = ir.to_proto(graph_model)
     dead_nodes.run(proto)
     types = operands(proto.graph)
     check_borders(proto.graph, types)
-    inputs, outputs = ([v.name for v in group] for group in (proto.graph.input, proto.graph.output))
+    return Optimised(proto, types, units(proto.graph, groups), counts, misses, contradictions(parsed.proto.graph, parsed.stored))
+
+
+def _planned(checked: Any, options: Options, shapes: Mapping[str, tuple[int, ...]], switches: Switches) -> Optimised:
+    """The model under fixed shapes that a gear or a sample of an open shape stands for. AtcError says which one does not fit."""
     try:
-        plan = make_plan(units(proto.graph, groups), types, inputs, outputs, options.precision, options.input_format,
-                         options.reuse_memory)
+        return optimise(checked, options, shapes, switches)
+    except AtcError as error:
+        at = "; ".join(f"{n}:{','.join(map(str, d))}" for n, d in shapes.items())
+        error.more = (*error.more, f"with the shapes {at}")
+        raise
+
+
+ALL_OFF = Switches({GRAPH: {EVERY: False}, UB: {EVERY: False}})
+
+
+def unfused(checked: Any, options: Options) -> dict[str, Any]:
+    """{"before": [kernels, bytes, ns]} of the model with every fusion off, of its largest shape; empty without --report."""
+    if not options.report:
+        return {}
+    shapes = plan_shapes(options) if options.open else [options.shapes]
+    plan = largest([_plan(_planned(checked, options, s, ALL_OFF), options) for s in shapes])
+    found = totals(plan.kernels, options.soc)
+    return {"before": [found.kernels, found.bytes, found.duration]}
+
+
+def plan_shapes(options: Options) -> list[dict[str, tuple[int, ...]]]:
+    """The shapes a model of open dims is planned for: those of its gears, else one sample within the ranges."""
+    if options.gears:
+        return [{**options.shapes, **gear} for gear in options.gears]
+    return [
+        {
+            name: tuple(d if d >= 0 else options.ranges.get((name, axis), (1, SAMPLE))[1] for axis, d in enumerate(dims))
+            for name, dims in options.shapes.items()
+        }
+    ]
+
+
+def _plan(made: Optimised, options: Options) -> Plan:
+    inputs, outputs = ([v.name for v in group] for group in (made.proto.graph.input, made.proto.graph.output))
+    target = Target(
+        find(options.soc), options.precision, options.input_format, options.reuse_memory, options.single_stream or options.open
+    )
+    try:
+        return make_plan(made.units, made.types, inputs, outputs, target)
     except Misfit as error:
         raise AtcError("E19999", reason="InferShapeAndType failed.", more=(str(error),)) from error
-    warnings = [*contradictions(parsed.proto.graph, parsed.stored), *unknown_passes(switches)]
-    model = om.Model(
-        soc=options.soc, build=build_record(options, cann, counts, misses, sum(t.bytes for t in types.values() if t.constant)),
-        inputs=tuple(_tensor(types[n], options.input_format) for n in inputs),
-        outputs=tuple(_tensor(types[n], options.input_format) for n in outputs),
-        kernels=plan.kernels, memory=plan.memory)
-    size = emit.write(emit.assemble(proto, plan, types, model, options.precision), options.output)
-    if options.statistics:
-        fusion_result.write(fusion_result.where(os.getpid()), counts)
-    return Summary(options.output, model, counts, tuple(misses), tuple(warnings), size, time.perf_counter() - start)
+
+
+def largest(plans: Sequence[Plan]) -> Plan:
+    """The plan of the gear that moves most; gears share memory, so it needs as much as the one that needs most of each part."""
+    top = max(plans, key=lambda p: sum(k.work.read_bytes + k.work.write_bytes for k in p.kernels))
+    return replace(top, memory={part: max(p.memory[part] for p in plans) for part in top.memory})
+
+
+def labelled(kernels: Sequence[om.Kernel], gear: int) -> tuple[om.Kernel, ...]:
+    """The kernels of a gear, named as profiles show them."""
+    return tuple(replace(k, name=f"{k.name}_ascend_mbatch_batch_{gear}") for k in kernels)
+
+
+def _tensors(values: Any, made: Optimised, options: Options) -> tuple[om.Tensor, ...]:
+    return tuple(_tensor(made.types[v.name], options.input_format) for v in values)
 
 
 def unknown_passes(switches: Switches) -> list[str]:
@@ -86,14 +181,20 @@ def unknown_passes(switches: Switches) -> list[str]:
     return [f"the fusion switch file names {n}, which the simulated ATC does not have" for n in switches.names() if n not in ours]
 
 
-def build_record(options: Options, cann: str, counts: dict[str, dict[str, Outcome]], misses: Sequence[NearMiss],
-                 weight_bytes: int) -> dict[str, Any]:
+def build_record(options: Options, cann: str, made: Optimised, plan: Plan) -> dict[str, Any]:
     """What the model file says about its making. weight_bytes: the weights as they lie in the file."""
+    fused = {u.name: list(u.members.passes) for u in made.units if u.label}
     return {
-        "cann": cann, "command": options.command, "soc_version": options.soc, "precision_mode": options.precision, "framework": 5,
-        "fusion": {name: o.effected for passes in counts.values() for name, o in passes.items()},
-        "weight_bytes": weight_bytes,
-        "near_misses": [[m.fusion, m.node, m.reason] for m in misses],
+        "cann": cann,
+        "command": options.command,
+        "soc_version": options.soc,
+        "precision_mode": options.precision,
+        "framework": 5,
+        "fusion": {name: o.effected for passes in made.counts.values() for name, o in passes.items() if o.effected},
+        "weight_bytes": sum(t.bytes for t in made.types.values() if t.constant),
+        "near_misses": [[m.fusion, m.node, m.reason] for m in made.misses],
+        "fused_by": fused,
+        "formats": plan.formats,
     }
 
 

@@ -28,7 +28,13 @@ def assemble(source: Any, plan: Plan, types: Mapping[str, Operand], model: om.Mo
     for step in plan.steps:
         name = ""
         if step.unit.label:
-            body = function(step.unit, source.opset_import)
+            inner = (
+                {o for n in step.unit.nodes for o in n.output if o not in step.unit.outputs}
+                if step.unit.members.rounds
+                else set()
+            )
+            halves = {o for o in inner if precision == HALF and o in types and types[o].dtype == "float32" and o not in exact}
+            body = function(step.unit, source.opset_import, halves)
             name = functions.setdefault(body.name, body).name
         node = call(step.unit, name)
         rounded = set()

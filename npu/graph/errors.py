@@ -26,8 +26,10 @@ class Text:
 def texts() -> dict[str, Text]:
     """Code -> text, in the table's order."""
     rows = csv.DictReader(resources.files("npu.graph").joinpath("errors.csv").read_text(encoding="utf-8").splitlines())
-    return {r["code"]: Text(r["code"], r["title"], tuple(a for a in r["arguments"].split(",") if a), r["message"], r["solution"])
-            for r in rows}
+    return {
+        r["code"]: Text(r["code"], r["title"], tuple(a for a in r["arguments"].split(",") if a), r["message"], r["solution"])
+        for r in rows
+    }
 
 
 class AtcError(Exception):

@@ -11,23 +11,41 @@ from npu.graph.errors import AtcError
 SAMPLE = "input_name1:n1,c1,h1,w1;input_name2:n2,c2,h2,w2"
 
 
+Range = tuple[int, int]
+
+
 def parse_shapes(text: str) -> dict[str, tuple[int, ...]]:
-    """'n1:1,3,224,224;n2:1,4' -> dims by input name; 'n:' is a scalar. AtcError E10002, E10011 or E10001."""
-    found: dict[str, tuple[int, ...]] = {}
+    """'n1:1,3,224,224;n2:-1,4' -> dims by input name; 'n:' is a scalar, open dims (-1 or 1~8) are -1. AtcError E10002, E10011."""
+    return {n: tuple(-1 if isinstance(d, tuple) else d for d in dims) for n, dims in _entries(text).items()}
+
+
+def parse_ranges(text: str) -> dict[tuple[str, int], Range]:
+    """The ranges of the open dims: (input, axis) -> (least, most); a plain -1 has none."""
+    return {(n, axis): d for n, dims in _entries(text).items() for axis, d in enumerate(dims) if isinstance(d, tuple)}
+
+
+def _entries(text: str) -> dict[str, tuple[int | Range, ...]]:
+    found: dict[str, tuple[int | Range, ...]] = {}
     for part in (p.strip() for p in text.split(";")):
         if not part:
             continue
         name, colon, dims = part.rpartition(":")
         if not colon or not name:
-            raise AtcError("E10002", shape=text, reason="the name of the input and a colon must come before its shape",
-                           sample=SAMPLE)
+            raise AtcError(
+                "E10002", shape=text, reason="the name of the input and a colon must come before its shape", sample=SAMPLE
+            )
         found[name] = tuple(_dim(d.strip(), text) for d in dims.split(",")) if dims.strip() else ()
     return found
 
 
-def _dim(word: str, text: str) -> int:
-    if "~" in word:
-        raise AtcError("E10001", value=text, parameter="--input_shape", reason="the simulated ATC takes fixed shapes, no ranges.")
+def _dim(word: str, text: str) -> int | Range:
+    least, tilde, most = word.partition("~")
+    if tilde:
+        if not (least.isdecimal() and most.isdecimal() and 0 < int(least) <= int(most)):
+            raise AtcError("E10002", shape=text, reason=f"{word} is no range of sizes", sample=SAMPLE)
+        return int(least), int(most)
+    if word == "-1":
+        return -1
     if not re.fullmatch(r"[+-]?\d+", word):
         raise AtcError("E10002", shape=text, reason=f"{word or 'an empty dimension'} is not a whole number", sample=SAMPLE)
     if int(word) <= 0:
@@ -46,13 +64,18 @@ def apply_shapes(graph: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
             raise AtcError("E10049", shape_range_size=len(dims), cur_dim_size=len(shape.dim))
         del shape.dim[:]
         for dim in dims:
-            shape.dim.add().dim_value = dim
+            made = shape.dim.add()
+            if dim >= 0:
+                made.dim_value = dim
+            else:
+                made.dim_param = f"{name}_{len(shape.dim) - 1}"
         shape.SetInParent()
     for name, value in inputs.items():
         tensor = value.type.tensor_type
         if not value.type.HasField("tensor_type"):
             raise AtcError("E10055", reason=f"input {name} is no tensor")
         open_dims = [d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else -1 for d in tensor.shape.dim]
-        if -1 in open_dims or not tensor.HasField("shape"):
-            raise AtcError("E10001", value=open_dims, parameter=name,
-                           reason="maybe you should set input_shape to specify its shape.")
+        if (-1 in open_dims and -1 not in shapes.get(name, ())) or not tensor.HasField("shape"):
+            raise AtcError(
+                "E10001", value=open_dims, parameter=name, reason="maybe you should set input_shape to specify its shape."
+            )

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+from npu.graph import walk
+from npu.graph.precision import round_results
 
 DOMAIN = "ai.npu"
 ORIGIN = "npu.origin"
+
+
+class Members(NamedTuple):
+    """A group of a pass by the names of its nodes; the other fields as in npu.graph.passes.base.Group."""
+
+    names: tuple[str, ...]
+    label: str
+    head: str
+    kernel: str = ""
+    dims: tuple[int, ...] = ()
+    rounds: bool = False
+    passes: tuple[str, ...] = ()
+
+
+ALONE = Members((), "", "")
 
 
 @dataclass(frozen=True)
@@ -18,11 +38,21 @@ class Unit:
     nodes: tuple[Any, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    label: str = ""  # of the kernel function; "" for a single node
+    members: Members = ALONE
+
+    @property
+    def label(self) -> str:
+        """Of the kernel function; "" for a single node."""
+        return self.members.label
 
     @property
     def head(self) -> Any:
-        return self.nodes[0]
+        return next((n for n in self.nodes if n.name == self.members.head), self.nodes[0])
+
+    @property
+    def tail(self) -> tuple[Any, ...]:
+        head = self.head
+        return tuple(n for n in self.nodes if n is not head)
 
     @property
     def name(self) -> str:
@@ -35,32 +65,67 @@ class Unit:
         return "+".join(next((p.value for p in n.metadata_props if p.key == ORIGIN), n.name) for n in self.nodes)
 
 
-def units(graph: Any, groups: Sequence[tuple[tuple[str, ...], str]]) -> list[Unit]:
-    """The units of a GraphProto in the order they run. groups: (names of the nodes in graph order, label)."""
-    group_of = {name: number for number, (names, _) in enumerate(groups) for name in names}
+def units(graph: Any, groups: Sequence[Members]) -> list[Unit]:
+    """The units of a GraphProto in an order in which they can run. The names of each group are those of nodes of the graph."""
+    group_of = {name: number for number, group in enumerate(groups) for name in group.names}
+    read = Counter(i for node in walk.nodes(graph) for i in node.input) + Counter(
+        o.name for g in walk.graphs(graph) for o in g.output
+    )
     members: dict[int, list[Any]] = {}
     made: list[Unit] = []
     for node in graph.node:
         number = group_of.get(node.name)
         if number is None:
-            made.append(Unit((node,), tuple(i for i in node.input if i), tuple(o for o in node.output if o)))
+            made.append(Unit((node,), tuple(dict.fromkeys(_reads(node))), tuple(o for o in node.output if o)))
             continue
         members.setdefault(number, []).append(node)
-        names, label = groups[number]
-        if len(members[number]) == len(names):  # the last node's place: everything the unit reads exists by then
-            made.append(_fused(tuple(members[number]), label))
-    return made
+        if len(members[number]) == len(groups[number].names):  # the last node's place: what the unit reads exists by then
+            made.append(_fused(tuple(members[number]), groups[number], read))
+    return _ordered(made)
 
 
-def _fused(nodes: tuple[Any, ...], label: str) -> Unit:
-    inside = {o for n in nodes for o in n.output}
+def _reads(node: Any) -> list[str]:
+    """Values a node reads; what its subgraphs take from outside is among them."""
+    inner = [n for a in node.attribute for g in (*((a.g,) if a.HasField("g") else ()), *a.graphs) for n in walk.nodes(g)]
+    return [i for i in node.input if i] + [i for n in inner for i in n.input if i]
+
+
+def _fused(nodes: tuple[Any, ...], group: Members, read: Mapping[str, int]) -> Unit:
+    results = [o for n in nodes for o in n.output if o]
+    within = Counter(i for n in nodes for i in n.input)
+    inside = set(results)
     inputs = dict.fromkeys(i for n in nodes for i in n.input if i and i not in inside)
-    return Unit(nodes, tuple(inputs), tuple(o for o in nodes[-1].output if o), label)
+    return Unit(nodes, tuple(inputs), tuple(o for o in results if read[o] > within[o]), group)
 
 
-def function(unit: Unit, opsets: Any) -> Any:
-    """The local function of a fused unit. Named by its structure, so that equal kernels share one: weights are its inputs."""
-    from onnx import FunctionProto
+def _ordered(made: Sequence[Unit]) -> list[Unit]:
+    """The units with every reader behind its maker, otherwise as they stand: a group with two results may have come late."""
+    maker = {o: at for at, unit in enumerate(made) for o in unit.outputs}
+    waits = [{maker[i] for i in unit.inputs if i in maker} for unit in made]
+    readers: dict[int, list[int]] = {}
+    for at, needed in enumerate(waits):
+        for other in needed:
+            readers.setdefault(other, []).append(at)
+    ready = [at for at, needed in enumerate(waits) if not needed]
+    order: list[Unit] = []
+    while ready:
+        at = heappop(ready)
+        order.append(made[at])
+        for reader in readers.get(at, ()):
+            waits[reader].discard(at)
+            if not waits[reader]:
+                heappush(ready, reader)
+    if len(order) != len(made):
+        raise ValueError("groups of nodes that read each other's results cannot be kernels")
+    return order
+
+
+def function(unit: Unit, opsets: Any, rounded: Collection[str] = ()) -> Any:
+    """The local function of a fused unit. Named by its structure, so that equal kernels share one: weights are its inputs.
+
+    rounded: inner results that are rounded to half precision and back.
+    """
+    from onnx import FunctionProto, NodeProto
 
     made = FunctionProto(domain=DOMAIN)
     names: dict[str, str] = {"": ""}
@@ -71,7 +136,7 @@ def function(unit: Unit, opsets: Any) -> Any:
     made.input.extend(names[i] for i in unit.inputs)
     made.output.extend(names[o] for o in unit.outputs)
     for number, node in enumerate(unit.nodes):
-        copy = made.node.add()
+        copy = NodeProto()
         copy.CopyFrom(node)
         copy.name = f"n{number}"
         del copy.metadata_props[:]
@@ -80,6 +145,7 @@ def function(unit: Unit, opsets: Any) -> Any:
             for at, name in enumerate(fields):
                 fields[at] = names[name]
         copy.attribute.sort(key=lambda a: a.name)
+        made.node.extend(round_results(copy, {names[o] for o in node.output if o in rounded}))
     made.opset_import.extend(o for o in opsets if o.domain in {n.domain for n in unit.nodes})
     made.name = f"{unit.label}_{hashlib.sha256(made.SerializeToString(deterministic=True)).hexdigest()[:8]}"
     return made

@@ -8,17 +8,27 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
 from npu import soc
+from npu.graph import gears
 from npu.graph.errors import AtcError
-from npu.graph.input_shape import parse_shapes
+from npu.graph.input_shape import parse_ranges, parse_shapes
 
-PRECISION = {"force_fp16": "force_fp16", "must_keep_origin_dtype": "must_keep_origin_dtype"}
-PRECISION_V2 = {"fp16": "force_fp16", "origin": "must_keep_origin_dtype"}
+# What a mode is here: all in half precision, or as the model says. Every kernel here knows both types, so a mode that goes down
+# to half only where float32 is not known keeps float32, and one that mixes by a list of operators has them all on the list.
+HALF, ORIGIN = "force_fp16", "must_keep_origin_dtype"
+PRECISION = {
+    "force_fp16": HALF,
+    "must_keep_origin_dtype": ORIGIN,
+    "allow_fp32_to_fp16": ORIGIN,
+    "allow_mix_precision": HALF,
+    "allow_mix_precision_fp16": HALF,
+}
+PRECISION_V2 = {"fp16": HALF, "origin": ORIGIN, "mixed_float16": HALF}
 FRAMEWORKS = "0(Caffe) or 1(MindSpore) or 3(TensorFlow) or 5(Onnx)"
 
 
@@ -47,14 +57,25 @@ class Options:
     reuse_memory: bool = True
     statistics: bool = True
     command: str = ""
+    gears: tuple[Mapping[str, tuple[int, ...]], ...] = ()
+    ranges: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    single_stream: bool = False
+    report: bool = False  # measure the model without fusion too
+
+    @property
+    def open(self) -> bool:
+        """True when an input keeps an open dim: the model has gears, or it is launched kernel by kernel."""
+        return any(-1 in dims for dims in self.shapes.values())
 
 
 @cache
 def known() -> dict[str, Known]:
     """Every option of the real tool that is known, by name."""
     rows = csv.DictReader(resources.files("npu.graph").joinpath("options.csv").read_text(encoding="utf-8").splitlines())
-    return {r["option"]: Known(r["option"], r["kind"], tuple(v for v in r["values"].split("|") if v), r["default"], r["note"])
-            for r in rows}
+    return {
+        r["option"]: Known(r["option"], r["kind"], tuple(v for v in r["values"].split("|") if v), r["default"], r["note"])
+        for r in rows
+    }
 
 
 def check(flags: Mapping[str, str]) -> dict[str, str]:
@@ -64,8 +85,12 @@ def check(flags: Mapping[str, str]) -> dict[str, str]:
         if option is None:
             raise AtcError("E10001", value=value, parameter=f"--{name}", reason="ATC has no option of that name.")
         if option.kind == "refused":
-            raise AtcError("E10001", value=value, parameter=f"--{name}",
-                           reason=f"the simulated ATC does not offer this option{': ' + option.note if option.note else ''}.")
+            raise AtcError(
+                "E10001",
+                value=value,
+                parameter=f"--{name}",
+                reason=f"the simulated ATC does not offer this option{': ' + option.note if option.note else ''}.",
+            )
         if value == "":
             raise AtcError("E10004", parameter=name)
         if option.values and value not in option.values:
@@ -76,8 +101,9 @@ def check(flags: Mapping[str, str]) -> dict[str, str]:
 def _wrong_value(option: Known, value: str) -> AtcError:
     if option.name == "framework":
         if value in ("0", "1", "3"):
-            return AtcError("E10001", value=value, parameter="--framework",
-                            reason="the simulated ATC reads ONNX models (5) only.")
+            return AtcError(
+                "E10001", value=value, parameter="--framework", reason="the simulated ATC reads ONNX models (5) only."
+            )
         return AtcError("E10007", parameter="framework", support=FRAMEWORKS)
     if option.name == "log":
         return AtcError("E10010", loglevel=value)
@@ -85,8 +111,9 @@ def _wrong_value(option: Known, value: str) -> AtcError:
         return AtcError("E10006", value=value, parameter=option.name)
     if option.values == ("true", "false"):
         return AtcError("E10005", value=value, parameter=option.name)
-    return AtcError("E10001", value=value, parameter=f"--{option.name}",
-                    reason=f"the value must be one of {', '.join(option.values)}.")
+    return AtcError(
+        "E10001", value=value, parameter=f"--{option.name}", reason=f"the value must be one of {', '.join(option.values)}."
+    )
 
 
 def conversion(flags: Mapping[str, str], command: str) -> Options:
@@ -103,12 +130,25 @@ def conversion(flags: Mapping[str, str], command: str) -> Options:
     if output.endswith("/"):
         raise AtcError("E10022", filename=output, parameter="output")
     precision = PRECISION_V2[flags["precision_mode_v2"]] if "precision_mode_v2" in flags else PRECISION[values["precision_mode"]]
+    option, shapes = gears.chosen(flags), parse_shapes(values["input_shape"])
     return Options(
-        model=Path(values["model"]), output=Path(output + ".om"), soc=chip(values["soc_version"]),
-        shapes=parse_shapes(values["input_shape"]), input_format=values["input_format"], precision=precision,
+        model=Path(values["model"]),
+        output=Path(output + ".om"),
+        soc=chip(values["soc_version"]),
+        shapes=shapes,
+        input_format=values["input_format"],
+        precision=precision,
         switches=Path(values["fusion_switch_file"]) if values["fusion_switch_file"] else None,
-        out_nodes=tuple(n for n in values["out_nodes"].split(";") if n), output_type=values["output_type"],
-        reuse_memory=values["disable_reuse_memory"] == "0", statistics=values["export_compile_stat"] != "0", command=command)
+        out_nodes=tuple(n for n in values["out_nodes"].split(";") if n),
+        output_type=values["output_type"],
+        reuse_memory=values["disable_reuse_memory"] == "0",
+        statistics=values["export_compile_stat"] != "0",
+        command=command,
+        gears=tuple(gears.gears(option, values[option], shapes, values["input_format"])) if option else (),
+        ranges=parse_ranges(values["input_shape"]),
+        single_stream=values["enable_single_stream"] == "true",
+        report=values["report"] == "1",
+    )
 
 
 def chip(name: str) -> str:

@@ -19,8 +19,19 @@ from npu.om import MAX_BYTES
 
 IR = 10  # written: the first with metadata on nodes
 # --output_type -> TensorProto.DataType
-OUTPUT_TYPES = {"FP32": 1, "FP16": 10, "INT8": 3, "UINT8": 2, "INT16": 5, "UINT16": 4, "INT32": 6, "UINT32": 12, "INT64": 7,
-                "UINT64": 13, "DOUBLE": 11}
+OUTPUT_TYPES = {
+    "FP32": 1,
+    "FP16": 10,
+    "INT8": 3,
+    "UINT8": 2,
+    "INT16": 5,
+    "UINT16": 4,
+    "INT32": 6,
+    "UINT32": 12,
+    "INT64": 7,
+    "UINT64": 13,
+    "DOUBLE": 11,
+}
 
 
 @dataclass
@@ -31,8 +42,9 @@ class Parsed:
     stored: dict[str, tuple[int, ...]]
 
 
-def parse(path: Path, shapes: Mapping[str, tuple[int, ...]], out_nodes: tuple[str, ...] = (), output_type: str = "") -> Parsed:
-    """Read and normalise a model. AtcError names what is wrong with the file, an operator or --input_shape."""
+def read_checked(path: Path) -> Any:
+    """Read a model, check it and lift its constants: what does not depend on shapes. AtcError names what is wrong with the file
+    or an operator."""
     proto = read(path)
     opset = check_versions(proto, path)
     if proto.functions:
@@ -47,6 +59,14 @@ def parse(path: Path, shapes: Mapping[str, tuple[int, ...]], out_nodes: tuple[st
     lift_constants(graph)
     drop_overridable(graph)
     proto.ir_version = IR
+    return proto
+
+
+def parse(checked: Any, shapes: Mapping[str, tuple[int, ...]], out_nodes: tuple[str, ...] = (), output_type: str = "") -> Parsed:
+    """A copy of a checked model with fixed inputs and inferred shapes. AtcError names what is wrong with --input_shape."""
+    proto = type(checked)()
+    proto.CopyFrom(checked)
+    graph = proto.graph
     apply_shapes(graph, shapes)
     if out_nodes:
         choose_outputs(graph, out_nodes)
@@ -83,7 +103,6 @@ def read(path: Path) -> Any:
     return proto
 
 
-
 def name_nodes(graph: Any) -> None:
     """Nodes without a name get OpType_number, names used twice a number behind: profiles and --out_nodes need them."""
     taken: set[str] = set()
@@ -95,9 +114,6 @@ def name_nodes(graph: Any) -> None:
             name = f"{base}_{again}"
         node.name = name
         taken.add(name)
-
-
-
 
 
 def lift_constants(graph: Any) -> None:
@@ -188,7 +204,6 @@ def cast_outputs(graph: Any, wanted: int) -> int:
     return made
 
 
-
 def declared_shapes(graph: Any) -> dict[str, tuple[int, ...]]:
     """Take the stored shapes of values and outputs out of the graph (they lie often enough) and give them back, open dims -1."""
     stored = {}
@@ -222,6 +237,8 @@ def contradictions(graph: Any, stored: Mapping[str, tuple[int, ...]]) -> list[st
             continue
         new = tuple(int(d.dim_value) if d.HasField("dim_value") else -1 for d in tensor.shape.dim)
         if len(old) != len(new) or any(a >= 0 and b >= 0 and a != b for a, b in zip(old, new, strict=True)):
-            lines.append(f"node {makers.get(value.name, value.name)}: the stored shape {list(old)} of {value.name} contradicts "
-                         f"the inferred shape {list(new)}; the inferred one is used")
+            lines.append(
+                f"node {makers.get(value.name, value.name)}: the stored shape {list(old)} of {value.name} contradicts "
+                f"the inferred shape {list(new)}; the inferred one is used"
+            )
     return lines

@@ -1,21 +1,25 @@
-"""The task list: every unit's kernel with storage shapes and Work, the casts at the border, and the memory figures."""
+"""The task list: every unit's kernel with storage shapes and Work, the conversions between them, streams and memory figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
 
+from npu.cost import kernel as kernel_cost
 from npu.cost.work import Work
 from npu.dtypes import DTYPES
+from npu.graph import format, stream_plan
 from npu.graph.kernels import Unit
+from npu.graph.lowering import Lowering, lower_unit
 from npu.graph.memory_plan import Lifetime, aligned, feature_map
-from npu.graph.types import node_of
 from npu.om import Kernel
 from npu.ops.node import Lowered, Node, Operand, Stored
 from npu.ops.registry import lower
+from npu.soc import Soc
 
 HALF = "force_fp16"
-PLANES = {4: "NCHW", 5: "NCDHW"}
+PLANES = format.PLANES
 
 
 @dataclass(frozen=True)
@@ -29,9 +33,24 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
+    """formats: TransData inserted and cancelled; events: pairs of kernels that order streams."""
+
     steps: tuple[Step, ...]
-    kernels: tuple[Kernel, ...]  # of the steps, with the casts of --precision_mode at both ends
-    memory: dict[str, int]
+    kernels: tuple[Kernel, ...] = ()  # of the steps, with casts and format conversions in their places
+    memory: dict[str, int] = field(default_factory=dict)
+    formats: dict[str, int] = field(default_factory=dict)
+    events: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a plan is made for: chip, working precision, format of the inputs, reuse of memory, one stream only."""
+
+    chip: Soc
+    precision: str = HALF
+    input_format: str = "NCHW"
+    reuse: bool = True
+    single_stream: bool = False
 
 
 def working(value: Operand, precision: str) -> Operand:
@@ -39,59 +58,110 @@ def working(value: Operand, precision: str) -> Operand:
     return replace(value, dtype="float16") if precision == HALF and value.dtype == "float32" else value
 
 
-def make_plan(units: Sequence[Unit], types: Mapping[str, Operand], inputs: Sequence[str], outputs: Sequence[str],
-              precision: str, input_format: str = "NCHW", reuse: bool = True) -> Plan:
+@dataclass(frozen=True)
+class Placed:
+    """A kernel with the values it reads and makes, by name."""
+
+    kernel: Kernel
+    reads: tuple[str, ...]
+    makes: tuple[str, ...]
+
+
+class Inserted:
+    """Kernels the converter adds: trans_Cast_0, trans_TransData_1 ... with one counter for the whole model."""
+
+    def __init__(self, input_format: str) -> None:
+        self.input_format, self.count = input_format, 0
+
+    def cast(self, source: Operand, target: Operand) -> Placed:
+        node = Node(self._name("Cast"), "Cast", (source,), (target,), {})
+        lowered = lower(node)
+        if lowered is None:
+            raise ValueError("a cast always has a kernel")
+        both = [format.stored(v, False, self.input_format) for v in (source, target)]
+        return Placed(_kernel(node.name, lowered.op_type, lowered.work, both[:1], both[1:], ""), (source.name,), (target.name,))
+
+    def trans_data(self, value: Operand, to_blocks: bool) -> Placed:
+        """Reads one format and writes the other; the blocks hold the padding too."""
+        name = self._name("TransData")
+        plain, blocks = (format.stored(value, b, self.input_format) for b in (False, True))
+        source, target = (plain, blocks) if to_blocks else (blocks, plain)
+        read, written = (int(prod(s.dims) * value.element_bytes) for s in (source, target))
+        work = Work("layout", "TransData", value.dtype, (prod(target.dims), 1), read, written)
+        return Placed(_kernel(name, "TransData", work, [source], [target], ""), (value.name,), (value.name,))
+
+    def _name(self, kind: str) -> str:
+        self.count += 1
+        return f"trans_{kind}_{self.count - 1}"
+
+
+def make_plan(
+    units: Sequence[Unit], types: Mapping[str, Operand], inputs: Sequence[str], outputs: Sequence[str], target: Target
+) -> Plan:
     """The plan of a model whose units run in that order. types: every value's; inputs and outputs: names of the model's."""
-    inner = {name: working(value, precision) for name, value in types.items()}
-    steps = tuple(_step(unit, inner, input_format) for unit in units)
-    border = Casts()
-    before = [border.cast(types[n], inner[n], input_format) for n in inputs if types[n].dtype != inner[n].dtype]
-    after = [border.cast(inner[n], types[n], input_format) for n in outputs if types[n].dtype != inner[n].dtype]
-    kernels = (*before, *(s.kernel for s in steps if s.kernel is not None), *after)
-    return Plan(steps, kernels, memory(steps, inner, inputs, outputs, reuse))
+    inner = {name: working(value, target.precision) for name, value in types.items()}
+    lowered = [lower_unit(unit, inner) for unit in units]
+    aliases = reshaped(units, lowered)
+    chosen = format.choose(lowered, outputs, aliases, target.input_format == "ND")
+    add = Inserted(target.input_format)
+    placed = [add.cast(types[n], inner[n]) for n in inputs if types[n].dtype != inner[n].dtype]
+    before: dict[int, list[Placed]] = {}
+    for at, name, to_blocks in chosen.conversions:
+        before.setdefault(at, []).append(add.trans_data(inner[name], to_blocks))
+    steps: list[Step] = []
+    for at, (unit, made) in enumerate(zip(units, lowered, strict=True)):
+        placed += before.get(at, [])
+        if made is None:
+            steps.append(Step(unit, None, None))
+            continue
+        kernel = _planned(unit, made, chosen.wants[at], target.input_format)
+        steps.append(Step(unit, kernel, made.lowered))
+        placed.append(Placed(kernel, unit.inputs, unit.outputs))
+    placed += before.get(len(units), [])
+    placed += [add.cast(inner[n], types[n]) for n in outputs if types[n].dtype != inner[n].dtype]
+    streams = _streams(placed, aliases, target)
+    kernels = tuple(replace(p.kernel, stream=s) for p, s in zip(placed, streams.stream, strict=True))
+    return Plan(
+        tuple(steps),
+        kernels,
+        memory(steps, inner, inputs, outputs, target.reuse),
+        {"trans_data": chosen.inserted, "trans_data_cancelled": chosen.cancelled},
+        streams.events,
+    )
 
 
-def _step(unit: Unit, types: Mapping[str, Operand], input_format: str) -> Step:
-    node = node_of(unit.head, types)
-    if _same_type_cast(node):
-        return Step(unit, None, None)
-    lowered = lower(node)
-    if lowered is None:
-        return Step(unit, None, None)
-    constant = {name for name in unit.inputs if types.get(name) is not None and types[name].constant}
-    # Constants of the fused tail (the 3 and 6 of a hard-swish) are part of the kernel's code.
-    reads = list(node.given) + [types[n] for n in unit.inputs if n not in unit.head.input and n not in constant and n in types]
-    tail = [types[o] for n in unit.nodes[1:] for o in n.output if o in types]
-    writes = [types[o] for o in unit.outputs if o in types]
-    work = replace(lowered.work, epilogue=lowered.work.epilogue + sum(t.elements for t in tail))
-    if tail:
-        extra = sum(r.bytes for r in reads[len(node.given):])
-        work = replace(work, read_bytes=work.read_bytes + extra, write_bytes=sum(w.bytes for w in writes))
-    stored = [_stored(r, lowered, node, input_format) for r in reads]
-    written = [Stored(w.dims, _format(w, lowered, input_format), w.dtype) for w in writes]
-    return Step(unit, _kernel(unit.name, lowered.op_type, work, stored, written, unit.origin), lowered)
+def step_of(unit: Unit, types: Mapping[str, Operand], precision: str) -> Step:
+    """A unit without a plan, for models whose plans are those of their gears: only whether it computes matters."""
+    made = lower_unit(unit, {name: working(value, precision) for name, value in types.items()})
+    return Step(unit, None, made.lowered if made is not None else None)
 
 
-def _same_type_cast(node: Node) -> bool:
-    """A Cast between float32 and float16 while both are held as float16 moves nothing."""
-    return node.op_type == "Cast" and node.given[0].dtype == node.outputs[0].dtype
+def reshaped(units: Sequence[Unit], lowered: Sequence[Lowering | None]) -> dict[str, str]:
+    """Value -> the value it is the same memory as, for units without a kernel."""
+    aliases: dict[str, str] = {}
+    for unit, made in zip(units, lowered, strict=True):
+        if made is None and unit.inputs:
+            for name in unit.outputs:
+                aliases[name] = aliases.get(unit.inputs[0], unit.inputs[0])
+    return aliases
 
 
-def _stored(value: Operand, lowered: Lowered, node: Node, input_format: str) -> Stored:
-    if lowered.stored and value in node.inputs:
-        found = lowered.stored.get(node.inputs.index(value))
-        if found is not None:
-            return found
-    return Stored(value.dims, _format(value, lowered, input_format), value.dtype)
-
-
-def _format(value: Operand, lowered: Lowered, input_format: str) -> str:
-    """Convolutions name everything by the image format, the bias too (as profiles do); others by rank."""
-    if input_format == "ND":
-        return "ND"
-    if lowered.work.form in ("conv", "depthwise"):
-        return PLANES.get(len(value.dims), "NCHW")
-    return PLANES.get(len(value.dims), "ND")
+def _planned(unit: Unit, made: Lowering, wants: set[str], input_format: str) -> Kernel:
+    """The kernel in its storage formats; blocks hold padding, so they weigh more."""
+    heavy = made.lowered.work.form in format.HEAVY
+    reads: list[Stored] = []
+    padding = 0
+    for value in made.reads:
+        fixed = (made.lowered.stored or {}).get(made.node.inputs.index(value)) if value in made.node.inputs else None
+        reads.append(fixed or format.stored(value, value.name in wants, input_format, heavy))
+        if value.name in wants:
+            padding += int(prod(reads[-1].dims) * value.element_bytes) - value.bytes
+    writes = [format.stored(w, bool(wants), input_format, heavy) for w in made.writes]
+    work = made.lowered.work
+    if wants:
+        grown = sum(int(prod(s.dims) * w.element_bytes) - w.bytes for s, w in zip(writes, made.writes, strict=True))
+        work = replace(work, read_bytes=work.read_bytes + padding, write_bytes=work.write_bytes + grown)
+    return _kernel(unit.name, made.lowered.op_type, work, reads, writes, unit.origin)
 
 
 def _kernel(name: str, op_type: str, work: Work, reads: Sequence[Stored], writes: Sequence[Stored], origin: str) -> Kernel:
@@ -102,29 +172,34 @@ def _kernel(name: str, op_type: str, work: Work, reads: Sequence[Stored], writes
             return ";".join(DTYPES[t.dtype][2] if t.dtype in DTYPES else t.dtype.upper() or "UNDEFINED" for t in tensors)
         return ";".join(t.format for t in tensors)
 
-    return Kernel(name, op_type, work, column(reads, "shapes"), column(reads, "dtypes"), column(reads, "formats"),
-                  column(writes, "shapes"), column(writes, "dtypes"), column(writes, "formats"), origin)
+    return Kernel(
+        name,
+        op_type,
+        work,
+        column(reads, "shapes"),
+        column(reads, "dtypes"),
+        column(reads, "formats"),
+        column(writes, "shapes"),
+        column(writes, "dtypes"),
+        column(writes, "formats"),
+        origin,
+    )
 
 
-class Casts:
-    """Casts the converter inserts: trans_Cast_0, trans_Cast_1 ... with one counter for the whole model."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def cast(self, source: Operand, target: Operand, input_format: str) -> Kernel:
-        node = Node(f"trans_Cast_{self.count}", "Cast", (source,), (target,), {})
-        self.count += 1
-        lowered = lower(node)
-        if lowered is None:
-            raise ValueError("a cast always has a kernel")
-        stored = [Stored(v.dims, _format(v, lowered, input_format), v.dtype) for v in (source, target)]
-        return _kernel(node.name, lowered.op_type, lowered.work, stored[:1], stored[1:], "")
+def _streams(placed: Sequence[Placed], aliases: Mapping[str, str], target: Target) -> stream_plan.Streams:
+    maker: dict[str, int] = {}
+    needs: list[list[int]] = []
+    for at, each in enumerate(placed):
+        needs.append(sorted({maker[n] for n in (aliases.get(r, r) for r in each.reads) if n in maker}))
+        maker |= dict.fromkeys(each.makes, at)
+    durations = [kernel_cost(p.kernel.work, target.chip).duration for p in placed]
+    return stream_plan.assign(needs, durations, target.single_stream)
 
 
-def memory(steps: Sequence[Step], types: Mapping[str, Operand], inputs: Sequence[str], outputs: Sequence[str],
-           reuse: bool) -> dict[str, int]:
-    """Bytes of feature_map, weights, workspace, and what reuse saved."""
+def memory(
+    steps: Sequence[Step], types: Mapping[str, Operand], inputs: Sequence[str], outputs: Sequence[str], reuse: bool
+) -> dict[str, int]:
+    """Bytes of feature_map, weights, workspace, and what reuse saved (in_place: the part of it that needed no second buffer)."""
     root: dict[str, str] = {}  # a reshaped value is the same memory
 
     def of(name: str) -> str:
@@ -146,11 +221,43 @@ def memory(steps: Sequence[Step], types: Mapping[str, Operand], inputs: Sequence
             else:
                 made[name] = at
     outside = {of(o) for o in outputs} | set(inputs)
-    blocks = [Lifetime(types[n].bytes, at, last.get(n, at)) for n, at in made.items() if n in types and n not in outside]
-    size, saved = feature_map(blocks, reuse)
+    blocks = {n: [types[n].bytes, at, last.get(n, at)] for n, at in made.items() if n in types and n not in outside}
+    saved_in_place = _in_place(steps, blocks, of) if reuse else 0
+    size, saved = feature_map([Lifetime(*b) for b in blocks.values()], reuse)
     scratch = max((s.lowered.scratch for s in steps if s.lowered is not None), default=0)
     stored = sum(aligned(b) for b in weights.values())
-    return {"feature_map": size, "weights": stored, "workspace": aligned(scratch), "reuse_saved": saved}
+    return {
+        "feature_map": size,
+        "weights": stored,
+        "workspace": aligned(scratch),
+        "reuse_saved": saved + saved_in_place,
+        "in_place": saved_in_place,
+    }
+
+
+def _in_place(steps: Sequence[Step], blocks: dict[str, list[int]], of: Callable[[str], str]) -> int:
+    """Let elementwise kernels write over an operand that nobody needs afterwards; gives the bytes of the buffers that saves."""
+    saved = 0
+    holder: dict[str, str] = {}
+    for at, step in enumerate(steps):
+        if step.lowered is None or step.lowered.work.form != "vector" or len(step.unit.outputs) != 1:
+            continue
+        result = step.unit.outputs[0]
+        for name in step.unit.inputs:
+            source = of(name)
+            source = holder.get(source, source)
+            if (
+                result in blocks
+                and source in blocks
+                and blocks[source][2] == at
+                and aligned(blocks[source][0]) == aligned(blocks[result][0])
+            ):
+                blocks[source][2] = blocks[result][2]
+                saved += aligned(blocks[result][0])
+                del blocks[result]
+                holder[result] = source
+                break
+    return saved
 
 
 def _weight_bytes(name: str, step: Step, types: Mapping[str, Operand]) -> int:

@@ -15,7 +15,15 @@ from npu.graph.walk import rename
 FLOAT, HALF = 1, 10  # TensorProto.DataType
 LARGEST = 65504.0
 # operator -> inputs that hold sizes or positions and stay as they are
-SIZES = {"Resize": (1, 2, 3), "Upsample": (1,), "Range": (0, 1, 2), "RoiAlign": (1,), "NonMaxSuppression": (3, 4)}
+SIZES = {
+    "Resize": (1, 2, 3),
+    "Upsample": (1,),
+    "Range": (0, 1, 2),
+    "RoiAlign": (1,),
+    "NonMaxSuppression": (3, 4),
+    "QuantizeLinear": (1,),
+    "DequantizeLinear": (1,),
+}
 
 
 def exact_names(nodes: Iterable[Any]) -> set[str]:
@@ -66,5 +74,7 @@ def _pair(source: str, target: str) -> list[Any]:
     from onnx import helper
 
     half = target + "/half"
-    return [helper.make_node("Cast", [source], [half], name=f"{target}/to_half", to=HALF),
-            helper.make_node("Cast", [half], [target], name=f"{target}/to_float", to=FLOAT)]
+    return [
+        helper.make_node("Cast", [source], [half], name=f"{target}/to_half", to=HALF),
+        helper.make_node("Cast", [half], [target], name=f"{target}/to_float", to=FLOAT),
+    ]

@@ -8,6 +8,7 @@ from npu.graph.errors import AtcError
 
 SMALL = 1024  # elements: constants up to here may hold shapes and travel along, larger ones only as typed inputs
 
+
 def infer(proto: Any, strict: bool = False) -> None:
     """Fill value_info and the outputs of the graph with inferred types.
 

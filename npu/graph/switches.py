@@ -67,5 +67,6 @@ def _json(text: str, path: Path) -> Switches:
         sections = {kind: dict(switch.get(title, {})) for title, kind in SECTIONS.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise AtcError("E21002", file_name=path, reason=f"not of the form {FORM}: {error}") from error
-    return Switches({kind: {name: _state(word, name, path) for name, word in section.items()}
-                     for kind, section in sections.items()})
+    return Switches(
+        {kind: {name: _state(word, name, path) for name, word in section.items()} for kind, section in sections.items()}
+    )

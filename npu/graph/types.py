@@ -9,9 +9,32 @@ from npu.ops.node import Node, Operand
 
 # TensorProto.DataType -> name (the names are those of npu.dtypes.DTYPES; the rest can only occur inside a model)
 NAMES = {
-    1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 8: "string", 9: "bool", 10: "float16",
-    11: "float64", 12: "uint32", 13: "uint64", 14: "complex64", 15: "complex128", 16: "bfloat16", 17: "float8", 18: "float8",
-    19: "float8", 20: "float8", 21: "uint4", 22: "int4", 23: "float4", 24: "float8", 25: "uint2", 26: "int2",
+    1: "float32",
+    2: "uint8",
+    3: "int8",
+    4: "uint16",
+    5: "int16",
+    6: "int32",
+    7: "int64",
+    8: "string",
+    9: "bool",
+    10: "float16",
+    11: "float64",
+    12: "uint32",
+    13: "uint64",
+    14: "complex64",
+    15: "complex128",
+    16: "bfloat16",
+    17: "float8",
+    18: "float8",
+    19: "float8",
+    20: "float8",
+    21: "uint4",
+    22: "int4",
+    23: "float4",
+    24: "float8",
+    25: "uint2",
+    26: "int2",
 }
 # AttributeProto.AttributeType -> field: the kinds an operator's Work can depend on
 FIELDS = {1: "f", 2: "i", 3: "s", 6: "floats", 7: "ints"}
@@ -35,9 +58,16 @@ def operands(graph: Any) -> dict[str, Operand]:
 
 def node_of(proto: Any, types: Mapping[str, Operand]) -> Node:
     """A NodeProto with its operands. A value of unknown type counts as a float32 scalar."""
+
     def known(name: str) -> Operand:
         return types.get(name) or Operand(name, "float32", ())
 
     attributes = {a.name: getattr(a, FIELDS[a.type]) for a in proto.attribute if a.type in FIELDS}
-    return Node(proto.name, proto.op_type, tuple(known(i) if i else None for i in proto.input),
-                tuple(known(o) for o in proto.output if o), attributes, proto.domain)
+    return Node(
+        proto.name,
+        proto.op_type,
+        tuple(known(i) if i else None for i in proto.input),
+        tuple(known(o) for o in proto.output if o),
+        attributes,
+        proto.domain,
+    )

@@ -1,7 +1,7 @@
 """All-to-all. Pairwise: step k, every rank sends to i + k and receives from i - k. Mesh: all at once.
 
-`counts[i][j]` elements go from rank i to rank j; each rank's send buffer holds them in order of the receiver, its receive buffer in
-order of the sender (other places: the caller moves them)."""
+`counts[i][j]` elements go from rank i to rank j; each rank's send buffer holds them in order of the receiver, its receive buffer
+in order of the sender (other places: the caller moves them)."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from npu.hccl.transfer import Steps, moved, split
 
@@ -30,13 +31,13 @@ def all_reduce(ranks: Sequence[int], at: int, size: int) -> Steps:
 
 def broadcast(ranks: Sequence[int], at: int, size: int) -> Steps:
     """From the first rank of the list around the ring, whole: (p - 1)(a + n b)."""
-    return [moved(a, b, [(at, size)]) for a, b in zip(ranks, ranks[1:], strict=False)]
+    return [moved(a, b, [(at, size)]) for a, b in pairwise(ranks)]
 
 
 def reduce(ranks: Sequence[int], at: int, size: int) -> Steps:
     """To the first rank of the list, against the ring."""
     backwards = ranks[::-1]
-    return [moved(a, b, [(at, size)], reduce=True) for a, b in zip(backwards, backwards[1:], strict=False)]
+    return [moved(a, b, [(at, size)], reduce=True) for a, b in pairwise(backwards)]
 
 
 def scatter(ranks: Sequence[int], at: int, size: int) -> Steps:

@@ -45,36 +45,44 @@ class _Flow:
         self.gone = False
 
 
+class Piece(NamedTuple):
+    """What one rank sends another in one step, in elements."""
+
+    step: int
+    src: int
+    dst: int
+    reduce: bool
+    size: int
+
+
+def pieces(steps: Steps) -> tuple[Piece, ...]:
+    """The transfers of steps, one for each pair of ranks and step. What a rank keeps takes no link."""
+    made = []
+    for number, step in enumerate(steps):
+        sums: dict[tuple[int, int, bool], int] = defaultdict(int)
+        for t in step:
+            if t.src != t.dst:
+                sums[t.src, t.dst, t.reduce] += t.size
+        made += [Piece(number, *key, size) for key, size in sums.items()]
+    return tuple(made)
+
+
 def play(
-    steps: Steps,
+    parts: Sequence[Piece],
     topology: Topology,
     itemsize: float = 1,
     start: float = 0.0,
     reduce_ns_per_byte: float = REDUCE_NS_PER_BYTE,
 ) -> list[Timed]:
-    """Every transfer with its times, in order of steps. itemsize: bytes per element of the steps."""
-    flows = _flows(steps, topology, itemsize)
+    """Every transfer with its times, in order of steps. itemsize: bytes per element of the pieces."""
+    flows = [_Flow(p.step, p.src, p.dst, round(p.size * itemsize), p.reduce, topology.link(p.src, p.dst)) for p in parts]
     _Run(flows, topology.ranks, start, reduce_ns_per_byte).go()
     return [Timed(f.step, f.src, f.dst, f.bytes, f.reduce, f.wait, f.start, f.end, f.link) for f in flows]
 
 
-def duration(
-    steps: Steps, topology: Topology, itemsize: float = 1, reduce_ns_per_byte: float = REDUCE_NS_PER_BYTE
-) -> float:
+def duration(steps: Steps, topology: Topology, itemsize: float = 1, reduce_ns_per_byte: float = REDUCE_NS_PER_BYTE) -> float:
     """Time of the whole, ns."""
-    return max((t.end for t in play(steps, topology, itemsize, 0.0, reduce_ns_per_byte)), default=0.0)
-
-
-def _flows(steps: Steps, topology: Topology, itemsize: float) -> list[_Flow]:
-    made = []
-    for number, step in enumerate(steps):
-        sums: dict[tuple[int, int, bool], int] = defaultdict(int)
-        for t in step:
-            if t.src != t.dst:  # what a rank keeps takes no link
-                sums[t.src, t.dst, t.reduce] += t.size
-        for (src, dst, reduce), size in sums.items():
-            made.append(_Flow(number, src, dst, round(size * itemsize), reduce, topology.link(src, dst)))
-    return made
+    return max((t.end for t in play(pieces(steps), topology, itemsize, 0.0, reduce_ns_per_byte)), default=0.0)
 
 
 class _Run:
@@ -128,8 +136,8 @@ class _Run:
         """Let time pass to the next event, and do all that happens then."""
         span, self.now = when - self.now, when
         slop = SAME * max(1.0, when)
-        still = []
-        arrived = []
+        still: list[_Flow] = []
+        arrived: list[_Flow] = []
         for flow in self.moving:
             flow.left -= span * flow.rate
             (still if flow.left > slop * flow.rate else arrived).append(flow)

@@ -7,8 +7,7 @@ its own, a die of A3 has one port into the switch for all its peers, cards of a 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple, TypeAlias
@@ -52,13 +51,13 @@ def wires() -> dict[str, Wire]:
 @dataclass(frozen=True)
 class Topology:
     """family: of the chip (npu.soc). places: (server, device on it) by rank. servers_per_pod: A3 servers that one switch joins,
-    0 for no super-pod. slow_links and slow_ranks: factors > 1 by (src, dst) and by rank, injected faults."""
+    0 for no super-pod. slow_links (src, dst, factor) and slow_ranks (rank, factor): injected faults, factors > 1."""
 
     family: str
     places: tuple[tuple[int, int], ...]
     servers_per_pod: int = 48
-    slow_links: Mapping[tuple[int, int], float] = field(default_factory=dict)
-    slow_ranks: Mapping[int, float] = field(default_factory=dict)
+    slow_links: tuple[tuple[int, int, float], ...] = ()
+    slow_ranks: tuple[tuple[int, float], ...] = ()
 
     @property
     def ranks(self) -> int:
@@ -92,7 +91,10 @@ class Topology:
             raise ValueError(f"rank {src} has no link to itself")
         name, shared = self._way(src, dst)
         wire = wires()[name]
-        slow = max(self.slow_links.get((src, dst), 1.0), self.slow_ranks.get(src, 1.0), self.slow_ranks.get(dst, 1.0))
+        slow = max(
+            (*(f for a, b, f in self.slow_links if (a, b) == (src, dst)), *(f for r, f in self.slow_ranks if r in (src, dst))),
+            default=1.0,
+        )
         return Link(name, wire.link, wire.transport, wire.latency_ns, tuple((r, wires()[w].gbps) for r, w in shared), slow)
 
     def _way(self, src: int, dst: int) -> tuple[str, list[tuple[Resource, str]]]:

@@ -22,7 +22,7 @@ Steps: TypeAlias = list[Step]
 
 
 def split(at: int, size: int, parts: int) -> list[tuple[int, int]]:
-    """(offset, size) of `parts` neighbouring slices of [at, at + size); the first ones are longer by one where it does not divide."""
+    """(offset, size) of `parts` neighbouring slices of [at, at + size); the first ones are longer by one where it is uneven."""
     each, more = divmod(size, parts)
     slices = []
     for number in range(parts):

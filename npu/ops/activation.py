@@ -6,10 +6,23 @@ from npu.ops.kernel import vector
 from npu.ops.node import Lower, Lowered, Node
 
 NAMES = {
-    "Relu": "Relu", "LeakyRelu": "LeakyRelu", "PRelu": "PRelu", "Sigmoid": "Sigmoid", "Tanh": "Tanh", "Elu": "Elu",
-    "Selu": "Selu", "Celu": "CeluV2", "HardSigmoid": "HardSigmoid",
-    "HardSwish": "HardSwish", "Softplus": "SoftplusV2", "Softsign": "Softsign",
-    "Gelu": "Gelu", "Mish": "Mish", "Swish": "Swish", "SwiGLU": "SwiGlu", "ThresholdedRelu": "ThresholdedRelu",
+    "Relu": "Relu",
+    "LeakyRelu": "LeakyRelu",
+    "PRelu": "PRelu",
+    "Sigmoid": "Sigmoid",
+    "Tanh": "Tanh",
+    "Elu": "Elu",
+    "Selu": "Selu",
+    "Celu": "CeluV2",
+    "HardSigmoid": "HardSigmoid",
+    "HardSwish": "HardSwish",
+    "Softplus": "SoftplusV2",
+    "Softsign": "Softsign",
+    "Gelu": "Gelu",
+    "Mish": "Mish",
+    "Swish": "Swish",
+    "SwiGLU": "SwiGlu",
+    "ThresholdedRelu": "ThresholdedRelu",
     "Shrink": "Shrink",
 }
 

@@ -22,8 +22,17 @@ def attention(node: Node) -> Lowered:
         batch, length = query.dims[:2]
         heads, past = max(node.number("q_num_heads", 1), 1), key.dims[1]
         width = query.dims[2] // heads
+    if node.number("is_causal", 0):
+        past = _keys(node, length, past)
     dims = tuple(max(d, 1) for d in (batch, heads, length, past, width))
     return Lowered(name, Work("attention", name, compute_type(node), dims, read_bytes(node), write_bytes(node)))
+
+
+def _keys(node: Node, length: int, past: int) -> int:
+    """The mean number of keys a query meets under a causal mask: half of the new ones, and all of an earlier cache."""
+    cached = node.inputs[4] if len(node.inputs) > 4 else None
+    earlier = max(cached.dims[2], 0) if cached is not None and len(cached.dims) == 4 else 0
+    return earlier + max(min(length, past) // 2, 1)
 
 
 OPS: dict[str, Lower] = dict.fromkeys(NAMES, attention)

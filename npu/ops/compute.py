@@ -226,12 +226,37 @@ def _peer_errors() -> tuple[type[Exception], ...]:
     """What onnx and onnxruntime raise for models and inputs they do not take (found by 4,000 mutated files)."""
     from onnx.checker import ValidationError
 
-    peers: list[type[Exception]] = [ValidationError, TypeError, ValueError, IndexError, KeyError, NotImplementedError,
-                                    RuntimeError, MemoryError, OverflowError, AttributeError, ArithmeticError]
+    peers: list[type[Exception]] = [
+        ValidationError,
+        TypeError,
+        ValueError,
+        IndexError,
+        KeyError,
+        NotImplementedError,
+        RuntimeError,
+        MemoryError,
+        OverflowError,
+        AttributeError,
+        ArithmeticError,
+    ]
     try:
         from onnxruntime.capi import onnxruntime_pybind11_state as state
     except ImportError:
         return tuple(peers)
-    peers += [getattr(state, n) for n in ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoSuchFile", "NoModel",
-                                          "NotImplemented", "RuntimeException", "EPFail", "EngineError") if hasattr(state, n)]
+    peers += [
+        getattr(state, n)
+        for n in (
+            "Fail",
+            "InvalidArgument",
+            "InvalidGraph",
+            "InvalidProtobuf",
+            "NoSuchFile",
+            "NoModel",
+            "NotImplemented",
+            "RuntimeException",
+            "EPFail",
+            "EngineError",
+        )
+        if hasattr(state, n)
+    ]
     return tuple(peers)

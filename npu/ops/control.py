@@ -6,11 +6,24 @@ from npu.ops.kernel import aicpu
 from npu.ops.node import Lower, Lowered, Node
 
 NAMES = {
-    "If": "If", "Loop": "While", "Scan": "While", "SequenceMap": "While", "SequenceAt": "SequenceAt",
-    "SequenceConstruct": "SequenceConstruct", "SequenceEmpty": "SequenceEmpty", "SequenceErase": "SequenceErase",
-    "SequenceInsert": "SequenceInsert", "SequenceLength": "SequenceLength", "SplitToSequence": "SplitToSequence",
-    "ConcatFromSequence": "SequenceConcat", "StringConcat": "StringJoin", "StringNormalizer": "StringNormalizer",
-    "StringSplit": "StringSplit", "RegexFullMatch": "StaticRegexFullMatch", "ImageDecoder": "DecodeImage", "DFT": "FFT",
+    "If": "If",
+    "Loop": "While",
+    "Scan": "While",
+    "SequenceMap": "While",
+    "SequenceAt": "SequenceAt",
+    "SequenceConstruct": "SequenceConstruct",
+    "SequenceEmpty": "SequenceEmpty",
+    "SequenceErase": "SequenceErase",
+    "SequenceInsert": "SequenceInsert",
+    "SequenceLength": "SequenceLength",
+    "SplitToSequence": "SplitToSequence",
+    "ConcatFromSequence": "SequenceConcat",
+    "StringConcat": "StringJoin",
+    "StringNormalizer": "StringNormalizer",
+    "StringSplit": "StringSplit",
+    "RegexFullMatch": "StaticRegexFullMatch",
+    "ImageDecoder": "DecodeImage",
+    "DFT": "FFT",
     "STFT": "STFT",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from npu.cost.work import Work
-from npu.ops.kernel import AICPU_TYPES, aicpu, compute_type, layout, read_bytes, vector, write_bytes
+from npu.ops.kernel import CUBE_TYPES, aicpu, compute_type, layout, read_bytes, vector, write_bytes
 from npu.ops.node import Lower, Lowered, Misfit, Node, Operand, Stored
 from npu.ops.storage import fractal_z
 
@@ -40,7 +40,7 @@ def _lower(node: Node, data: Operand | None, weight: Operand | None, transposed:
     name = f"Conv{3 if rank == 3 else 2}D"
     if transposed:
         name += "TransposeD"
-    if data is None or weight is None or len(data.dims) < 3 or not node.outputs or compute_type(node) in AICPU_TYPES:
+    if data is None or weight is None or len(data.dims) < 3 or not node.outputs or compute_type(node) not in CUBE_TYPES:
         return aicpu(node, name)
     groups = max(node.number("group", 1), 1)
     wanted = weight.dims[0] if transposed else weight.dims[1] * groups
@@ -54,9 +54,15 @@ def _lower(node: Node, data: Operand | None, weight: Operand | None, transposed:
     name = "DepthwiseConv2D" if depthwise else name
     stored = {} if transposed else _weights(node, weight)
     padded = sum(int(prod(s.dims) * weight.element_bytes) - weight.bytes for s in stored.values())
-    work = Work("depthwise" if depthwise else "conv", name, compute_type(node),
-                _pointwise_macs(node, data, weight, planes, max(channels, 1)), read_bytes(node) + padded, write_bytes(node),
-                out.elements if len(node.given) > 2 and node.op_type in ("Conv", "ConvTranspose") else 0)
+    work = Work(
+        "depthwise" if depthwise else "conv",
+        name,
+        compute_type(node),
+        _pointwise_macs(node, data, weight, planes, max(channels, 1)),
+        read_bytes(node) + padded,
+        write_bytes(node),
+        out.elements if len(node.given) > 2 and node.op_type in ("Conv", "ConvTranspose") else 0,
+    )
     return Lowered(name, work, stored=stored)
 
 
@@ -90,6 +96,11 @@ def col2im(node: Node) -> Lowered:
 
 
 OPS: dict[str, Lower] = {
-    "Conv": conv, "ConvInteger": conv, "ConvTranspose": conv_transpose, "QLinearConv": qlinear_conv, "DeformConv": deform_conv,
-    "CausalConvWithState": causal_conv, "Col2Im": col2im,
+    "Conv": conv,
+    "ConvInteger": conv,
+    "ConvTranspose": conv_transpose,
+    "QLinearConv": qlinear_conv,
+    "DeformConv": deform_conv,
+    "CausalConvWithState": causal_conv,
+    "Col2Im": col2im,
 }

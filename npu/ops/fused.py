@@ -27,8 +27,25 @@ def lower(kernel: str, node: Node, dims: tuple[int, ...] = ()) -> Lowered:
 
 
 # Element operations of one result of an operator in a fused tail, relative to an add (exponentials take a series).
-TAIL = {"Sigmoid": 4, "Tanh": 4, "Erf": 6, "Exp": 3, "Log": 3, "Softplus": 4, "Elu": 4, "Selu": 4, "Celu": 4, "Gelu": 6, "Mish": 8,
-        "Swish": 5, "Pow": 4, "Sqrt": 2, "Reciprocal": 2, "Sin": 4, "Cos": 4}
+TAIL = {
+    "Sigmoid": 4,
+    "Tanh": 4,
+    "Erf": 6,
+    "Exp": 3,
+    "Log": 3,
+    "Softplus": 4,
+    "Elu": 4,
+    "Selu": 4,
+    "Celu": 4,
+    "Gelu": 6,
+    "Mish": 8,
+    "Swish": 5,
+    "Pow": 4,
+    "Sqrt": 2,
+    "Reciprocal": 2,
+    "Sin": 4,
+    "Cos": 4,
+}
 
 
 def tail_weight(op_type: str) -> int:

@@ -8,6 +8,7 @@ from npu.ops.node import Lowered, Node
 # Element types no vector instruction takes: such a kernel runs on the AI CPU.
 AICPU_TYPES = {"float64", "string", "complex64", "complex128", "uint64", "uint32", "uint16", ""}
 AICPU_ARITHMETIC = AICPU_TYPES | {"int64"}
+CUBE_TYPES = {"float16", "bfloat16", "float32", "int8", "uint8"}  # what the cube multiplies
 
 
 def compute_type(node: Node) -> str:
@@ -73,6 +74,6 @@ def aicpu(node: Node, op: str) -> Lowered:
 
 def matmul(node: Node, op: str, batch: int, m: int, n: int, k: int) -> Lowered:
     dtype = compute_type(node)
-    if dtype in AICPU_ARITHMETIC or dtype == "int32":
+    if dtype not in CUBE_TYPES:
         return aicpu(node, op)
     return Lowered(op, _work(node, "matmul", op, (batch, m, n, k)))

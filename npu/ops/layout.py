@@ -6,16 +6,41 @@ from npu.ops.kernel import fill, layout, row
 from npu.ops.node import Lower, Lowered, Node
 
 MOVES = {
-    "Transpose": "Transpose", "Concat": "ConcatD", "Split": "SplitD", "Slice": "StridedSliceD", "Gather": "GatherV2",
-    "GatherElements": "GatherElements", "GatherND": "GatherNd", "Expand": "BroadcastTo", "Tile": "TileD", "Pad": "PadV3",
-    "DepthToSpace": "DepthToSpace", "SpaceToDepth": "SpaceToDepth", "Trilu": "Trilu", "ReverseSequence": "ReverseSequence",
-    "Scatter": "ScatterElements", "ScatterElements": "ScatterElements", "ScatterND": "ScatterNdUpdate",
-    "TensorScatter": "ScatterUpdate", "CenterCropPad": "PadV3", "OneHot": "OneHot",
+    "Transpose": "Transpose",
+    "Concat": "ConcatD",
+    "Split": "SplitD",
+    "Slice": "StridedSliceD",
+    "Gather": "GatherV2",
+    "GatherElements": "GatherElements",
+    "GatherND": "GatherNd",
+    "Expand": "BroadcastTo",
+    "Tile": "TileD",
+    "Pad": "PadV3",
+    "DepthToSpace": "DepthToSpace",
+    "SpaceToDepth": "SpaceToDepth",
+    "Trilu": "Trilu",
+    "ReverseSequence": "ReverseSequence",
+    "Scatter": "ScatterElements",
+    "ScatterElements": "ScatterElements",
+    "ScatterND": "ScatterNdUpdate",
+    "TensorScatter": "ScatterUpdate",
+    "CenterCropPad": "PadV3",
+    "OneHot": "OneHot",
 }
-FILLS = {"ConstantOfShape": "Fill", "EyeLike": "Eye", "Range": "Range", "RandomNormal": "RandomStandardNormal",
-         "RandomNormalLike": "RandomStandardNormal", "RandomUniform": "RandomUniform", "RandomUniformLike": "RandomUniform",
-         "Bernoulli": "StatelessBernoulli", "HannWindow": "HannWindow", "HammingWindow": "HammingWindow",
-         "BlackmanWindow": "BlackmanWindow", "MelWeightMatrix": "MelWeightMatrix"}
+FILLS = {
+    "ConstantOfShape": "Fill",
+    "EyeLike": "Eye",
+    "Range": "Range",
+    "RandomNormal": "RandomStandardNormal",
+    "RandomNormalLike": "RandomStandardNormal",
+    "RandomUniform": "RandomUniform",
+    "RandomUniformLike": "RandomUniform",
+    "Bernoulli": "StatelessBernoulli",
+    "HannWindow": "HannWindow",
+    "HammingWindow": "HammingWindow",
+    "BlackmanWindow": "BlackmanWindow",
+    "MelWeightMatrix": "MelWeightMatrix",
+}
 RESIZE = {"nearest": "ResizeNearestNeighborV2", "linear": "ResizeBilinearV2", "cubic": "ResizeBicubic"}
 
 
@@ -48,6 +73,10 @@ def grid(node: Node) -> Lowered:
 
 
 OPS: dict[str, Lower] = {
-    **dict.fromkeys(MOVES, move), **dict.fromkeys(FILLS, filling), "Resize": resize, "Upsample": resize, "GridSample": grid,
+    **dict.fromkeys(MOVES, move),
+    **dict.fromkeys(FILLS, filling),
+    "Resize": resize,
+    "Upsample": resize,
+    "GridSample": grid,
     "AffineGrid": grid,
 }

@@ -61,5 +61,9 @@ def einsum(node: Node) -> Lowered:
 
 
 OPS: dict[str, Lower] = {
-    "MatMul": mat_mul, "MatMulInteger": mat_mul, "QLinearMatMul": qlinear_mat_mul, "Gemm": gemm, "Einsum": einsum,
+    "MatMul": mat_mul,
+    "MatMulInteger": mat_mul,
+    "QLinearMatMul": qlinear_mat_mul,
+    "Gemm": gemm,
+    "Einsum": einsum,
 }

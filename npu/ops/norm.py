@@ -29,7 +29,7 @@ def group_norm(node: Node) -> Lowered:
 def layer_norm(node: Node) -> Lowered:
     dims = _dims(node)
     axis = node.number("axis", -1)
-    rows = prod(dims[:axis if axis >= 0 else len(dims) + axis])
+    rows = prod(dims[: axis if axis >= 0 else len(dims) + axis])
     return row(node, "RmsNorm" if node.op_type == "RMSNormalization" else "LayerNorm", rows)
 
 
@@ -48,7 +48,12 @@ def mean_variance(node: Node) -> Lowered:
 
 
 OPS: dict[str, Lower] = {
-    "BatchNormalization": batch_norm, "InstanceNormalization": instance_norm, "GroupNormalization": group_norm,
-    "LayerNormalization": layer_norm, "RMSNormalization": layer_norm, "LpNormalization": lp_norm, "LRN": local_response,
+    "BatchNormalization": batch_norm,
+    "InstanceNormalization": instance_norm,
+    "GroupNormalization": group_norm,
+    "LayerNormalization": layer_norm,
+    "RMSNormalization": layer_norm,
+    "LpNormalization": lp_norm,
+    "LRN": local_response,
     "MeanVarianceNormalization": mean_variance,
 }

@@ -6,8 +6,14 @@ from npu.ops.kernel import row
 from npu.ops.node import Lower, Lowered, Node
 
 NAMES = {
-    "MaxPool": "MaxPool", "AveragePool": "AvgPoolV2", "LpPool": "LpPool", "MaxUnpool": "MaxUnpool2D", "MaxRoiPool": "ROIPooling",
-    "RoiAlign": "ROIAlign", "GlobalAveragePool": "GlobalAveragePool", "GlobalMaxPool": "GlobalMaxPool",
+    "MaxPool": "MaxPool",
+    "AveragePool": "AvgPoolV2",
+    "LpPool": "LpPool",
+    "MaxUnpool": "MaxUnpool2D",
+    "MaxRoiPool": "ROIPooling",
+    "RoiAlign": "ROIAlign",
+    "GlobalAveragePool": "GlobalAveragePool",
+    "GlobalMaxPool": "GlobalMaxPool",
     "GlobalLpPool": "GlobalLpPool",
 }
 

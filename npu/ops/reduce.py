@@ -6,9 +6,18 @@ from npu.ops.kernel import row
 from npu.ops.node import Lower, Lowered, Node
 
 REDUCE = {
-    "ReduceSum": "ReduceSumD", "ReduceMean": "ReduceMeanD", "ReduceMax": "ReduceMaxD", "ReduceMin": "ReduceMinD",
-    "ReduceProd": "ReduceProdD", "ReduceL1": "LpNormV2", "ReduceL2": "LpNormV2", "ReduceLogSum": "ReduceLogSum",
-    "ReduceLogSumExp": "ReduceLogSumExp", "ReduceSumSquare": "SquareSumV1", "ArgMax": "ArgMaxV2", "ArgMin": "ArgMin",
+    "ReduceSum": "ReduceSumD",
+    "ReduceMean": "ReduceMeanD",
+    "ReduceMax": "ReduceMaxD",
+    "ReduceMin": "ReduceMinD",
+    "ReduceProd": "ReduceProdD",
+    "ReduceL1": "LpNormV2",
+    "ReduceL2": "LpNormV2",
+    "ReduceLogSum": "ReduceLogSum",
+    "ReduceLogSumExp": "ReduceLogSumExp",
+    "ReduceSumSquare": "SquareSumV1",
+    "ArgMax": "ArgMaxV2",
+    "ArgMin": "ArgMin",
 }
 SCAN = {"CumSum": "Cumsum", "CumProd": "Cumprod"}
 PARTIAL = 512  # bytes per partial result that blocks leave for the last step of a reduction to one row

@@ -25,7 +25,21 @@ from npu.ops import (
 from npu.ops.node import Lower, Lowered, Node
 
 FAMILIES: tuple[ModuleType, ...] = (
-    conv, matmul, attention, rnn, elementwise, activation, norm, softmax, reduce, pool, layout, reshape, search, quant, control,
+    conv,
+    matmul,
+    attention,
+    rnn,
+    elementwise,
+    activation,
+    norm,
+    softmax,
+    reduce,
+    pool,
+    layout,
+    reshape,
+    search,
+    quant,
+    control,
 )
 DOMAINS = ("", "ai.onnx")
 

@@ -10,5 +10,18 @@ def nothing(_node: Node) -> None:
 
 
 OPS: dict[str, Lower] = dict.fromkeys(
-    ("Reshape", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Shape", "Size", "Constant", "Optional", "OptionalGetElement",
-     "OptionalHasElement"), nothing)
+    (
+        "Reshape",
+        "Squeeze",
+        "Unsqueeze",
+        "Flatten",
+        "Identity",
+        "Shape",
+        "Size",
+        "Constant",
+        "Optional",
+        "OptionalGetElement",
+        "OptionalHasElement",
+    ),
+    nothing,
+)

@@ -5,9 +5,15 @@ from __future__ import annotations
 from npu.ops.kernel import aicpu, row
 from npu.ops.node import Lower, Lowered, Node
 
-AICPU = {"NonZero": "NonZero", "Unique": "UniqueWithCountsExt2", "Compress": "Compress",
-         "NonMaxSuppression": "NonMaxSuppressionV3", "Multinomial": "Multinomial",
-         "Det": "MatrixDeterminant", "TfIdfVectorizer": "TfIdfVectorizer"}
+AICPU = {
+    "NonZero": "NonZero",
+    "Unique": "UniqueWithCountsExt2",
+    "Compress": "Compress",
+    "NonMaxSuppression": "NonMaxSuppressionV3",
+    "Multinomial": "Multinomial",
+    "Det": "MatrixDeterminant",
+    "TfIdfVectorizer": "TfIdfVectorizer",
+}
 
 
 def top_k(node: Node) -> Lowered:

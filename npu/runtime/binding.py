@@ -34,6 +34,7 @@ class Binding:
     ) -> None:
         self.ins, self.outs, self.dev = ins, outs, dev
         self.output_set = sets[1][1]
+        self.gear = sets[0][1].gear
         self.changes = dev.changes if fixed else -1  # -1: open shapes and memory of other devices are looked at every time
         self._sets = sets
         self._buffers = [

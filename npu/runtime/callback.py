@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from npu.device.task import CALLBACK, Event
 from npu.errors import NpuError
 from npu.runtime.process import Process
-from npu.runtime.stream import EXCEPTION_CALLBACK, Stream, queue
+from npu.runtime.stream import Stream, queue
 from npu.runtime.thread import HostThread
 from npu.runtime.wait import wait
 
@@ -45,16 +45,9 @@ class Desks:
         self.by_stream: dict[int, Desk] = {}
 
 
-def _desks(process: Process) -> Desks:
-    found = process.objects.get(-6)
-    if not isinstance(found, Desks):
-        found = process.objects[-6] = Desks()
-    return found
-
-
 def subscribe(process: Process, ident: int, stream: Stream) -> None:
     """Let a thread (by identity) run what is launched on a stream. NpuError stream_subscribed."""
-    desks = _desks(process)
+    desks = process.one(Desks)
     if stream.ordinal in desks.by_stream:
         raise NpuError("stream_subscribed", stream=stream.ordinal)
     desk = desks.by_thread.setdefault(ident, Desk())
@@ -64,7 +57,7 @@ def subscribe(process: Process, ident: int, stream: Stream) -> None:
 
 def unsubscribe(process: Process, ident: int, stream: Stream) -> None:
     """End that. NpuError thread_subscribed when the thread is not subscribed to the stream."""
-    desks = _desks(process)
+    desks = process.one(Desks)
     desk = desks.by_thread.get(ident)
     if desk is None or stream.ordinal not in desk.streams:
         raise NpuError("thread_subscribed", stream=stream.ordinal)
@@ -78,7 +71,7 @@ def launch(process: Process, thread: HostThread, function: Called, data: object,
     """Queue a call. block: whether the stream waits for its end. NpuError invalid_param, no_report_thread."""
     if block not in (CONTINUE, BLOCK):
         raise NpuError("invalid_param", block_type=block)
-    desk = _desks(process).by_stream.get(stream.ordinal)
+    desk = process.one(Desks).by_stream.get(stream.ordinal)
     if desk is None:
         raise NpuError("no_report_thread", stream=stream.ordinal)
     done = Event(-1)
@@ -94,7 +87,7 @@ def launch(process: Process, thread: HostThread, function: Called, data: object,
 
 def process_report(process: Process, thread: HostThread, timeout_ms: int) -> None:
     """Run what is due for the calling thread; wait for something to be. NpuError thread_subscribed, report_timeout."""
-    desk = _desks(process).by_thread.get(thread.ident)
+    desk = process.one(Desks).by_thread.get(thread.ident)
     if desk is None:
         raise NpuError("thread_subscribed")
     if timeout_ms < -1:
@@ -133,16 +126,16 @@ class ExceptionInfo:
 def on_exception(process: Process, function: Called | None) -> None:
     """Let a function hear of failed tasks, called with a handle of their facts by the thread that gets the error. None ends it"""
     if function is None:
-        process.objects.pop(EXCEPTION_CALLBACK, None)
+        process.on_failure = None
         return
 
-    def tell(process: Process, thread: HostThread, stream: Stream, task: int, failure: NpuError) -> None:
-        info = process.register(ExceptionInfo(task, stream.ordinal, thread.ident & UNKNOWN, stream.context.device, failure.code))
+    def tell(thread: HostThread, device: int, stream: int, task: int, failure: NpuError) -> None:
+        info = process.register(ExceptionInfo(task, stream, thread.ident & UNKNOWN, device, failure.code))
         with process.unlocked(thread):
             _quietly(function, info)
         del process.objects[info]
 
-    process.objects[EXCEPTION_CALLBACK] = tell
+    process.on_failure = tell
 
 
 def fact(process: Process, handle: int, name: str) -> int:

@@ -75,6 +75,13 @@ class Described(NamedTuple):
     size: int
 
 
+class Descriptors:
+    """What the descriptors in device memory hold, by their address."""
+
+    def __init__(self) -> None:
+        self.filled: dict[int, Described] = {}
+
+
 def described_size(kind: int) -> int:
     """Bytes of a descriptor. NpuError invalid_param for a kind that cannot be described: only copies within devices can."""
     if kind not in (D2D, 6, 7):
@@ -86,13 +93,13 @@ def describe(process: Process, desc: int, kind: int, src: int, dst: int, count: 
     """Fill a descriptor that lies in device memory."""
     described_size(kind)
     Side(process, desc, DESCRIBED_BYTES, True)
-    process.objects[-desc] = Described(kind, src, dst, count)
+    process.one(Descriptors).filled[desc] = Described(kind, src, dst, count)
 
 
 def described(process: Process, thread: HostThread, desc: int, kind: int, stream: Stream) -> None:
     """Queue the copy of a descriptor. NpuError invalid_param when it was not filled or is of another kind."""
-    found = process.objects.get(-desc)
-    if not isinstance(found, Described) or found.kind != kind:
+    found = process.one(Descriptors).filled.get(desc)
+    if found is None or found.kind != kind:
         raise NpuError("invalid_param", pointer=desc, reason="the descriptor was not filled for that kind")
     if found.size:
         queue_copy(process, thread, checked(process, found.dst, found.size, found.src, found.size, kind), stream)

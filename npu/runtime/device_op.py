@@ -22,6 +22,8 @@ CONDITIONS: dict[int, Callable[[int, int], bool]] = {
     2: lambda found, wanted: bool(found & wanted),
     3: lambda found, wanted: (found | wanted) != (1 << 64) - 1,
 }
+STATUS_BYTES = 64  # of an overflow status in memory
+STATUS_NS = 2_000  # device time to write or clear it (unverified)
 CACHE_HINTS = range(4)  # aclrtCmoType: prefetch, write back, invalidate, flush
 CACHE_BYTES_PER_NS = 1000.0  # how fast a hint walks its range, GB/s (unverified)
 SUM, MAX, MIN = 10, 11, 12  # aclrtReduceKind
@@ -49,6 +51,20 @@ def value_wait(process: Process, thread: HostThread, address: int, value: int, f
         return 0 if condition(struct.unpack("<Q", side.read(VALUE_BYTES))[0], value) else -1
 
     queue(process, thread, stream, OTHER, 0, "WAIT_VALUE", gate=gate, reads=side.range(VALUE_BYTES))
+
+
+def overflow_status(process: Process, thread: HostThread, address: int, size: int, stream: Stream) -> None:
+    """Queue writing the overflow status. Arithmetic here keeps IEEE rules, so none is ever flagged. NpuError invalid_size."""
+    if size < STATUS_BYTES:
+        raise NpuError("invalid_size", count=STATUS_BYTES, dst_max=size)
+    side = Side(process, address, STATUS_BYTES, True)
+    clear = bytes(STATUS_BYTES)
+    queue(process, thread, stream, OTHER, STATUS_NS, "GET_OVERFLOW_STATUS", on_done=lambda _time: side.write(clear))
+
+
+def reset_overflow(process: Process, thread: HostThread, stream: Stream) -> None:
+    """Queue clearing it."""
+    queue(process, thread, stream, OTHER, STATUS_NS, "RESET_OVERFLOW_STATUS")
 
 
 def cache_hint(process: Process, thread: HostThread, address: int, size: int, kind: int, stream: Stream) -> None:

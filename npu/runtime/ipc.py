@@ -24,11 +24,15 @@ class Opened:
         self.address, self.memory, self.exported = address, memory, exported
 
 
+class Keys:
+    """What this process has open, by key."""
+
+    def __init__(self) -> None:
+        self.opened: dict[str, Opened] = {}
+
+
 def _table(process: Process) -> dict[str, Opened]:
-    found = process.objects.get(-4)
-    if not isinstance(found, dict):
-        found = process.objects[-4] = {}
-    return found
+    return process.one(Keys).opened
 
 
 def export(process: Process, address: int, size: int, length: int, flags: int) -> str:

@@ -12,13 +12,15 @@ CLOCKS = ("hybrid", "model", "realtime")
 @dataclass(frozen=True, slots=True)
 class Knobs:
     """clock: NPU_CLOCK; compute: NPU_COMPUTE (off skips arithmetic); patch_time: NPU_PATCH_TIME;
-    visible: ASCEND_RT_VISIBLE_DEVICES as written, None when unset; epoch: NPU_EPOCH, unix ns of time zero shared by a job."""
+    visible: ASCEND_RT_VISIBLE_DEVICES as written, None when unset; epoch: NPU_EPOCH, unix ns of time zero shared by a job;
+    patience: NPU_PATIENCE, real seconds a late rank of a job is waited for."""
 
     clock: str = "hybrid"
     compute: bool = True
     patch_time: bool = True
     visible: str | None = None
     epoch: int | None = None
+    patience: float = 60.0
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> Knobs:
@@ -28,10 +30,12 @@ class Knobs:
         if clock not in CLOCKS:
             raise ValueError(f"NPU_CLOCK={clock}: choose one of {', '.join(CLOCKS)}")
         epoch = env.get("NPU_EPOCH", "")
+        patience = env.get("NPU_PATIENCE", "")
         return cls(
             clock,
             env.get("NPU_COMPUTE", "").lower() not in ("off", "0"),
             env.get("NPU_PATCH_TIME", "1") != "0",
             env.get("ASCEND_RT_VISIBLE_DEVICES"),
             int(epoch) if epoch.isdigit() else None,
+            float(patience) if patience.replace(".", "", 1).isdigit() else 60.0,
         )

@@ -9,10 +9,19 @@ from npu.runtime.process import Process
 from npu.runtime.stream import Stream, queue
 from npu.runtime.thread import HostThread
 
+STEP_START, STEP_END = 0, 1  # aclprofStepTag
 STEP, RANGE, MARK = (MARKERS.index(k) for k in ("step", "range", "mark"))
 DEFAULT_DOMAIN = "default"
 MOST_BYTES = 156  # of a message
 DEVICE_NS = 500  # device time of a mark on a stream (unverified)
+
+
+class StepInfo:
+    """A step a script marks on a stream. begun: ns, -1 before it was reached; number: steps that have ended."""
+
+    def __init__(self) -> None:
+        self.begun = -1
+        self.number = 0
 
 
 class Open:
@@ -28,13 +37,6 @@ class Ranges:
     def __init__(self) -> None:
         self.by_id: dict[int, Open] = {}
         self.nested: dict[int, list[Open]] = {}
-
-
-def _ranges(process: Process) -> Ranges:
-    found = process.objects.get(-8)
-    if not isinstance(found, Ranges):
-        found = process.objects[-8] = Ranges()
-    return found
 
 
 def checked(message: str) -> str:
@@ -73,13 +75,13 @@ def begin(process: Process, thread: HostThread, message: str, domain: str = DEFA
     checked(message)
     _on_device(process, thread, stream)
     number = process.ordinal("range") + 1
-    _ranges(process).by_id[number] = Open(message, domain, thread.clock.now, stream)
+    process.one(Ranges).by_id[number] = Open(message, domain, thread.clock.now, stream)
     return number
 
 
 def end(process: Process, thread: HostThread, number: int) -> None:
     """End a range, from any thread. NpuError invalid_param for one that is not open."""
-    found = _ranges(process).by_id.pop(number, None)
+    found = process.one(Ranges).by_id.pop(number, None)
     if found is None:
         raise NpuError("invalid_param", range=number, reason="no such range is open")
     correlation = _on_device(process, thread, found.stream)
@@ -89,14 +91,30 @@ def end(process: Process, thread: HostThread, number: int) -> None:
 def push(process: Process, thread: HostThread, message: str) -> None:
     """Begin a range nested in the calling thread's last one."""
     checked(message)
-    mine = _ranges(process).nested.setdefault(thread.ordinal, [])
+    mine = process.one(Ranges).nested.setdefault(thread.ordinal, [])
     mine.append(Open(message, DEFAULT_DOMAIN, thread.clock.now, None))
 
 
 def pop(process: Process, thread: HostThread) -> None:
     """End it. NpuError invalid_param when the thread has none."""
-    mine = _ranges(process).nested.get(thread.ordinal)
+    mine = process.one(Ranges).nested.get(thread.ordinal)
     if not mine:
         raise NpuError("invalid_param", reason="the thread has no open range")
     found = mine.pop()
     write(process, thread, RANGE, found.message, found.domain, found.start, thread.clock.now)
+
+
+def step(process: Process, thread: HostThread, info: StepInfo, tag: int, stream: Stream) -> None:
+    """Queue the begin or end of a step; a step with both is a row in device time. NpuError invalid_param."""
+    if tag not in (STEP_START, STEP_END):
+        raise NpuError("invalid_param", tag=tag)
+
+    def reached(when: int) -> None:
+        if tag == STEP_START:
+            info.begun = when
+        elif info.begun >= 0:
+            info.number += 1
+            write(process, thread, STEP, f"step {info.number}", DEFAULT_DOMAIN, info.begun, when)
+            info.begun = -1
+
+    queue(process, thread, stream, OTHER, DEVICE_NS, "PROFILER_TRACE_EX", on_done=reached)

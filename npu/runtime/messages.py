@@ -10,7 +10,8 @@ from npu.errors import NpuError, both
 
 
 @cache
-def _templates() -> dict[str, str]:
+def templates() -> dict[str, str]:
+    """Situation -> sentence with its facts in braces."""
     return tomllib.loads(resources.files("npu").joinpath("data/messages.toml").read_text(encoding="utf-8"))
 
 
@@ -23,7 +24,7 @@ def sentence(error: NpuError) -> str:
     """What happened, in one sentence with its facts."""
     facts = {k: hex(v) if isinstance(v, int) and k in ("pointer", "dst", "src", "handle") else v for k, v in error.facts.items()}
     told = ", ".join(f"{k} {v}" for k, v in facts.items()) or "no further facts"
-    template = _templates().get(error.situation, "{facts}")
+    template = templates().get(error.situation, "{facts}")
     return template.format_map(_Facts(facts, facts=told))
 
 

@@ -25,8 +25,10 @@ from npu.runtime.context import Context, current
 from npu.runtime.dataset import GEAR_INPUT, DataSet, inputs_of
 from npu.runtime.memory import free, malloc
 from npu.runtime.process import Process
+from npu.runtime.programs import Programs
 from npu.runtime.side import Side
 from npu.runtime.stream import Stream, report
+from npu.runtime.sunk import Lanes
 from npu.runtime.tensor_desc import NAMES, TensorDesc
 from npu.runtime.thread import HostThread
 from npu.runtime.wait import wait
@@ -54,13 +56,16 @@ class LoadedModel:
         self.held = list(held)
         self.session: Session | None = None
         self.heard: Heard | None = None
+        self.lanes: Lanes | None = None  # of a model on several streams, once it has run
         self.output_dims: tuple[tuple[int, ...], ...] = ()
         self.chosen = -1  # number of the gear that was chosen last
         self.bound: dict[tuple[int, int], Binding] = {}  # data sets (handles) that were checked before
         self.too_new = newer(str(model.build.get("cann", "")), process.machine.cann_version)
         self.name = Path(path).stem
         state = "dynamic" if model.dynamic else "static"
-        self.program = [step_of(process, k, self.name, state) for k in model.kernels]
+        self.programs = Programs(model, lambda planned: step_of(process, planned, self.name, state))
+        if not model.gears and not model.dynamic:
+            self.programs.of(-1, ())
 
 
 def step_of(process: Process, planned: om.Kernel, model_name: str, state: str) -> Step:
@@ -90,9 +95,16 @@ def cores(cost: Cost, chip: Soc) -> tuple[int, int]:
     return 0 if vector else min(blocks, chip.aic), min(blocks if vector else cost.mix_block_dim, chip.vector_cores)
 
 
+class Models:
+    """The loaded models of a process, by id."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[int, LoadedModel] = {}
+
+
 def of(process: Process, model_id: int) -> LoadedModel:
-    found = process.objects.get(-1000 - model_id)
-    if not isinstance(found, LoadedModel):
+    found = process.one(Models).by_id.get(model_id)
+    if found is None:
         raise NpuError("model_id", model=model_id)
     return found
 
@@ -127,7 +139,7 @@ def load(process: Process, thread: HostThread, path: str, given: Sequence[str] =
     ]
     thread.clock.now += round(os.path.getsize(path) / READ_BYTES_PER_NS)
     loaded = LoadedModel(process, context, path, model, held)
-    process.objects[-1000 - loaded.id] = loaded
+    process.one(Models).by_id[loaded.id] = loaded
     process.recording.sink.meta(
         **{
             f"model_{loaded.id}": {
@@ -172,9 +184,12 @@ def staged_file(process: Process, pointer: int, size: int) -> str:
 
 def unload(process: Process, thread: HostThread, model_id: int) -> None:
     loaded = of(process, model_id)
-    for address in loaded.held:
-        free(process, thread, address)
-    del process.objects[-1000 - model_id]
+    if loaded.context.alive:  # else its memory went with the device
+        if loaded.lanes is not None:
+            loaded.lanes.close(process)
+        for address in loaded.held:
+            free(process, thread, address)
+    del process.one(Models).by_id[model_id]
 
 
 def execute(
@@ -214,7 +229,11 @@ def launch(process: Process, thread: HostThread, loaded: LoadedModel, bound: Bin
         task.correlation = thread.correlation
         where.submit(process, thread, task)
         return task
-    program = loaded.program
+    program = loaded.programs.of(bound.gear, [b.dims for b in bound.ins])
+    if loaded.model.events and loaded.heard is None:
+        if loaded.lanes is None:
+            loaded.lanes = Lanes(process, where, loaded.model)
+        program = loaded.lanes.submit(process, thread, where, program, row)
     if loaded.model.dynamic and len(program) > 1:
         for step in program[:-1]:
             _launch_node(process, thread, where, Task(KERNEL, 0, row, program=[step]))

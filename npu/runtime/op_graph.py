@@ -168,7 +168,7 @@ def _nodes(kind: str, inputs: Sequence[Tensor], output: Tensor, known: dict[str,
 
 
 def _infer(model: Any, output: Tensor) -> None:
-    """Fill in or check the output's shape, in the model too. Unknown when the operands do not fit or the result has another shape."""
+    """Fill in or check the output's shape, in the model too. Unknown when operands or result do not fit."""
     from onnx.shape_inference import InferenceError, infer_shapes
 
     try:

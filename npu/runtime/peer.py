@@ -37,12 +37,16 @@ def reachable(process: Process, device: int, peer: int) -> bool:
     return one != other and link(process, one, other) != SYS
 
 
-def enabled(process: Process) -> set[tuple[int, int]]:
+class Enabled:
     """Pairs (machine ids) that were enabled: the first may reach the second's memory."""
-    found = process.objects.get(-3)
-    if not isinstance(found, set):
-        found = process.objects[-3] = set()
-    return found
+
+    def __init__(self) -> None:
+        self.pairs: set[tuple[int, int]] = set()
+
+
+def enabled(process: Process) -> set[tuple[int, int]]:
+    """The enabled pairs of a process."""
+    return process.one(Enabled).pairs
 
 
 def enable(process: Process, thread: HostThread, peer: int) -> None:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import CLOCK_REALTIME, clock_gettime_ns  # not time_ns: the script sees the simulated timeline through that
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from npu.device.task import Task
 from npu.driver.door import DriverError, Handle
@@ -17,12 +17,35 @@ from npu.errors import NpuError
 from npu.events import load_sink
 from npu.runtime.clock import HostClock
 from npu.runtime.knobs import Knobs
+from npu.runtime.messages import templates
 from npu.runtime.pinned import Pinned
 from npu.runtime.recording import Recording
 from npu.runtime.thread import HostThread
 
 T = TypeVar("T")
+
+
+class Peers(Protocol):
+    """What of other ranks has to come first (npu.runtime.comm.peers)."""
+
+    def add(self, awaited: Any) -> None:
+        """An operation that will wait for other ranks (peers.Awaited)."""
+
+    def drives(self, thread: HostThread, device: int) -> None:
+        """The thread submits what the rank on a device (machine id) does."""
+
+    def bound(self, device: int) -> int:
+        """How far the calling thread may take the time of a device, FOREVER as far as it likes."""
+
+    def before(self, now: int) -> None:
+        """Let time pass up to now, stopping where other ranks have to come first."""
+
+    def come(self) -> bool:
+        """Wait a little for other ranks; False when nobody can come."""
+
+
 Log = Callable[[int, str, str], None]  # level (0 debug .. 3 error), module, text
+Failed = Callable[["HostThread", int, int, int, NpuError], None]  # caller, device, stream and task (ordinals), failure
 FOREVER = 1 << 62  # ns: later than anything
 
 _HANDLE_START = 0x5000_0000  # handles are plain ints; they start high so that a mixed-up id is noticed
@@ -40,7 +63,9 @@ class Process:
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)  # notified when a task is queued, if anybody really waits
         self.waiters = 0  # threads that really wait
+        self.peers: Peers | None = None  # operations that wait for other ranks; None without communicators
         self.outside: list[Task] = []  # queued waits for another process, which nothing on this timeline will end
+        self.unix_zero = self.knobs.epoch if self.knobs.epoch is not None else clock_gettime_ns(CLOCK_REALTIME)
         self.init_count = 0
         self.finalized = False
         self.config = ""  # of the first init, as JSON
@@ -53,23 +78,27 @@ class Process:
         self.rates: dict[tuple[str, bool], tuple[int, float]] = {}  # what copies cost here, by direction and pageable host memory
         self.temporary: list[str] = []  # files to remove when the process ends
         self.objects: dict[int, object] = {}
+        self.on_failure: Failed | None = None  # hears of failed tasks before their error is reported
+        self._ones: dict[type, object] = {}
         self._next_handle = _HANDLE_START
         self._ordinals: dict[str, int] = {}
         self.local = threading.local()
         self._native: list[int] = []  # thread ids of the system, by ordinal
-        atexit.register(self._remove_temporary)
+        atexit.register(self._at_exit)
         self.recording.sink.meta(
             pid=self.pid,
             soc=self.machine.chip.name,
             versions={"cann": self.machine.cann_version, "driver": self.machine.driver_version},
             clock=self.knobs.clock,
-            unix_zero_ns=self.knobs.epoch if self.knobs.epoch is not None else clock_gettime_ns(CLOCK_REALTIME),
+            unix_zero_ns=self.unix_zero,
             compute=self.knobs.compute,
             simulated=True,
         )
 
-    def _remove_temporary(self) -> None:
-        """At the end of the process, and not at that of a child that was forked from it."""
+    def _at_exit(self) -> None:
+        """Remove temporary files at the end of the process, and not at that of a child that was forked from it. Destructors may
+        still fail calls afterwards, when nothing can be loaded any more: so what a refusal needs is loaded now."""
+        templates()
         if self.pid == os.getpid():
             for path in self.temporary:
                 with suppress(OSError):
@@ -158,6 +187,13 @@ class Process:
             raise NpuError("invalid_param" if handle == 0 else situation, handle=handle, kind=kind.__name__)
         return thing
 
+    def one(self, kind: type[T]) -> T:
+        """The process's one thing of a kind, made at the first use."""
+        found = self._ones.get(kind)
+        if not isinstance(found, kind):
+            found = self._ones[kind] = kind()
+        return found
+
     def drop(self, handle: int, kind: type[T]) -> T:
         """Forget a handle and give the thing that was behind it."""
         thing = self.get(handle, kind)
@@ -212,21 +248,27 @@ class Process:
 
     def next_event(self) -> int:
         """Earliest next event of all devices, -1 for none."""
-        times = [t for t in (h.next_event() for h in self.devices.values()) if t >= 0]
-        return min(times, default=-1)
+        times = [(h.next_event(), n) for n, h in self.devices.items()]
+        if self.peers is not None:
+            times = [(t, n) for t, n in times if t <= self.peers.bound(n)]
+        return min((t for t, _ in times if t >= 0), default=-1)
 
     def advance(self, now: int) -> None:
         """Simulate all devices up to now, in the order of what happens: an event of one may be awaited on another."""
+        if self.peers is not None:
+            self.peers.before(now)
         handles = list(self.devices.values())
         if len(handles) > 1:
             while True:
                 times = [(t, n) for n, t in enumerate(h.next_event() for h in handles) if t >= 0]
+                if self.peers is not None:
+                    times = [(t, n) for t, n in times if t <= self.peers.bound(handles[n].device)]
                 when, number = min(times, default=(-1, 0))
                 if not 0 <= when <= now:
                     break
                 handles[number].advance(when)
-        for handle in handles:
-            handle.advance(now)
+        for number, handle in self.devices.items():
+            handle.advance(now if self.peers is None else min(now, self.peers.bound(number)))
 
 
 _process: Process | None = None

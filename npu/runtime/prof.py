@@ -51,13 +51,6 @@ class Profiling:
         self.subscribed: dict[int, Subscription] = {}
 
 
-def state(process: Process) -> Profiling:
-    found = process.objects.get(-9)
-    if not isinstance(found, Profiling):
-        found = process.objects[-9] = Profiling()
-    return found
-
-
 def _tell(process: Process, what: str, **facts: object) -> None:
     """Hand it on to a recorder that can start and stop."""
     sink = process.recording.sink
@@ -67,7 +60,7 @@ def _tell(process: Process, what: str, **facts: object) -> None:
 
 def init(process: Process, folder: str) -> None:
     """Choose the folder of the results. NpuError invalid_param, prof_running, prof_conflict."""
-    mine = state(process)
+    mine = process.one(Profiling)
     if mine.subscribed:
         raise NpuError("prof_conflict")
     if mine.folder is not None:
@@ -90,7 +83,7 @@ def config(process: Process, devices: Sequence[int], metrics: int, events: int, 
 
 def option(process: Process, number: int, value: str) -> None:
     """Take an option for the next start. NpuError prof_config, prof_not_running before init."""
-    mine = state(process)
+    mine = process.one(Profiling)
     if mine.folder is None:
         raise NpuError("prof_not_running")
     if number not in OPTIONS or not value or len(value) > OPTION_BYTES:
@@ -100,7 +93,7 @@ def option(process: Process, number: int, value: str) -> None:
 
 def start(process: Process, wanted: Config) -> None:
     """Begin to collect. NpuError prof_not_running without init, prof_running."""
-    mine = state(process)
+    mine = process.one(Profiling)
     if mine.folder is None:
         raise NpuError("prof_not_running")
     if mine.running is not None:
@@ -111,7 +104,7 @@ def start(process: Process, wanted: Config) -> None:
 
 def stop(process: Process, wanted: Config) -> None:
     """End it. NpuError prof_not_running, prof_config for another configuration than the one that runs."""
-    mine = state(process)
+    mine = process.one(Profiling)
     if mine.running is None:
         raise NpuError("prof_not_running")
     if mine.running is not wanted:
@@ -123,7 +116,7 @@ def stop(process: Process, wanted: Config) -> None:
 
 def finalize(process: Process) -> None:
     """Write the rest and end. NpuError prof_not_running without init."""
-    mine = state(process)
+    mine = process.one(Profiling)
     if mine.folder is None:
         raise NpuError("prof_not_running")
     if mine.running is not None:
@@ -134,7 +127,7 @@ def finalize(process: Process) -> None:
 
 def subscribe(process: Process, model_id: int, fd: int) -> None:
     """Send the operator times of a model to a file descriptor. NpuError prof_conflict, prof_repeat, model_id."""
-    mine = state(process)
+    mine = process.one(Profiling)
     loaded = model.of(process, model_id)
     if mine.folder is not None:
         raise NpuError("prof_conflict")
@@ -152,7 +145,7 @@ def subscribe(process: Process, model_id: int, fd: int) -> None:
 
 def unsubscribe(process: Process, model_id: int) -> None:
     """End that; what was measured has been written then, unless nobody reads. NpuError invalid_param when not subscribed."""
-    found = state(process).subscribed.pop(model_id, None)
+    found = process.one(Profiling).subscribed.pop(model_id, None)
     if found is None:
         raise NpuError("invalid_param", model=model_id, reason="the model is not subscribed")
     model.of(process, model_id).heard = None

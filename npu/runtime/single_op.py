@@ -55,16 +55,9 @@ class Library:
         self.types: set[str] = set()
 
 
-def library(process: Process) -> Library:
-    found = process.objects.get(-7)
-    if not isinstance(found, Library):
-        found = process.objects[-7] = Library()
-    return found
-
-
 def set_folder(process: Process, path: str) -> None:
     """Look for operators in the models of a folder from now on. NpuError invalid_file, repeat, model_data."""
-    mine = library(process)
+    mine = process.one(Library)
     if mine.folder is not None:
         raise NpuError("repeat", what="acl.op.set_model_dir")
     folder = Path(path)
@@ -83,7 +76,7 @@ def add_model(process: Process, path: str) -> None:
         raise NpuError("model_path", path=path, reason=error.strerror) from error
     except om.BadModel as error:
         raise NpuError("model_data", path=path, reason=error.reason) from error
-    library(process).types |= {kernel.op_type for kernel in model.kernels}
+    process.one(Library).types |= {kernel.op_type for kernel in model.kernels}
 
 
 def _tensors(process: Process, handles: Sequence[int], letter: str) -> list[Tensor]:
@@ -106,7 +99,7 @@ def prepare(process: Process, op: str, inputs: Sequence[int], outputs: Sequence[
         tuple((t.dtype, t.dims) for t in outs),
         tuple((k, str(v)) for k, v in sorted(values.items())),
     )
-    mine = library(process)
+    mine = process.one(Library)
     found = mine.prepared.get(key)
     if found is None:
         found = mine.prepared[key] = _prepare(process, mine, op, ins, outs, values)

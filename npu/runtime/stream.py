@@ -132,13 +132,9 @@ def report(process: Process, thread: HostThread, stream: Stream) -> None:
     if failure is None:
         return
     culprit = stream.dev.stream(stream.ordinal).culprit
-    tell = process.objects.get(EXCEPTION_CALLBACK)
-    if callable(tell) and culprit is not None:
-        tell(process, thread, stream, culprit.id, failure)
+    if process.on_failure is not None and culprit is not None:
+        process.on_failure(thread, stream.context.device, stream.ordinal, culprit.id, failure)
     raise failure
-
-
-EXCEPTION_CALLBACK = -2  # where npu.runtime.callback keeps what it does on a failure
 
 
 def synchronize_device(process: Process, thread: HostThread, timeout_ms: int = -1) -> None:

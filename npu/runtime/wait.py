@@ -49,6 +49,8 @@ def wait(
             others = process.slowest(thread)
             passed = real_ns() - begun
             target = when if when >= 0 else process.next_event()
+            if target < 0 and process.peers is not None and process.peers.come():
+                continue
             idle = polling and target < 0
             jump = others == FOREVER and not idle and not (process.outside and process.awaits_others())
             if jump:

@@ -28,15 +28,26 @@ SAME_COST = (
     ("small-copies", "copy-exposed"),
     ("small-copies", "blocking-copy"),
     ("pageable-copy", "copy-slow"),
+    ("copy-exposed", "preprocess-on-device"),
+    ("copy-exposed", "one-stream"),
     ("device-wide-sync", "sync-every-submit"),
     ("implicit-sync", "sync-every-submit"),
     ("post-process-serial", "host-preprocess"),
     ("host-preprocess", "sync-every-submit"),
     ("post-process-serial", "sync-every-submit"),
     ("api-outliers", "thread-contention"),
+    ("block-tail", "scalar-bound"),
+    ("block-tail", "no-overlap-in-kernel"),
+    ("unfused-pattern", "bandwidth-bound"),
+    ("small-kernel-chain", "bandwidth-bound"),
+    ("per-tensor-optimizer", "bandwidth-bound"),
+    ("fp64-int64-vector", "substitutable-op"),
+    ("small-packets", "frequent-collectives"),
 )
 
 
+# Waiting inside collectives is no gap between kernels: collection does not put it in doubt, so it may stand first.
+MEASURED_INSIDE = ("late-rank", "late-rank-cause", "imbalance")
 CAPTURE = "capture"  # layer of the findings about the capture itself; it has no line in the checklist
 
 
@@ -79,18 +90,36 @@ CAUSES = (
     ("ping-pong", "copy-exposed"),
     ("ping-pong", "post-process-serial"),
     ("ping-pong", "pageable-copy"),
+    ("unaligned-copy", "copy-slow"),
     ("copy-slow", "copy-exposed"),
     ("copy-slow", "blocking-copy"),
     ("host-preprocess", "preprocess-on-device"),
-    ("copy-exposed", "preprocess-on-device"),
     ("input-starved", "step-start-stall"),
     ("host-preprocess", "step-start-stall"),
     ("python-gc", "step-start-stall"),
     ("implicit-sync", "step-start-stall"),
     ("create-destroy-in-loop", "alloc-in-loop"),
+    ("memory-trouble", "alloc-in-loop"),
+    ("aicpu-on-path", "cast-storm"),
+    ("unaligned-axis", "low-cube-use"),
+    ("block-tail", "low-cube-use"),
+    ("full-precision-cube", "low-cube-use"),
+    ("l2-misses", "low-cube-use"),
+    ("launch-bound", "memory-headroom"),
+    ("host-sync-around-collective", "sync-every-submit"),
+    ("host-sync-around-collective", "device-wide-sync"),
+    ("frequent-collectives", "exposed-communication"),
+    *((cause, "collective-below-model") for cause in ("slow-link", "staging-copy", "retransmission", "small-packets")),
+    ("pipeline-bubble", "exposed-communication"),
+    ("small-packets", "exposed-communication"),
+    ("slow-link", "exposed-communication"),
+    ("retransmission", "exposed-communication"),
+    ("collective-below-model", "exposed-communication"),
     *((cause, "launch-bound") for cause in LAUNCH_CAUSES),
 )
 EXPLAINS = 0.5
+# The same, however large the symptom's gain: it is what a wider cure of the same cause would bring at most.
+WIDER = frozenset({("host-preprocess", "preprocess-on-device")})
 
 
 class Name(NamedTuple):
@@ -137,6 +166,12 @@ def at_most(context: Context, name: Name, facts: Mapping[str, object], ns: int) 
     return Finding(name.id, name.number, name.layer, level, facts, Gain(ns, "bound", "low", at_most=True))
 
 
+def bounded(context: Context, name: Name, facts: Mapping[str, object], ns: int, sites: tuple[str, ...] = ()) -> Finding:
+    """A finding whose cure no replay can show, because the profile lacks the links it would change: what it can be at most."""
+    gain = Gain(ns, "bound", "low", at_most=True)
+    return Finding(name.id, name.number, name.layer, severity(ns, context.length, "low"), facts, gain, sites=sites)
+
+
 def severity(ns: int, window: int, confidence: str) -> str:
     """critical, warning or note by the share of the window; a finding of low confidence is at most a warning."""
     if ns >= CRITICAL * window and confidence != "low":
@@ -160,7 +195,7 @@ def settled(findings: Sequence[Finding]) -> list[Finding]:
     causes: dict[str, str] = {}
     for explains, explained in CAUSES:
         both = explains in total and explained in total and explained not in causes
-        if both and total[explains] >= EXPLAINS * total[explained]:
+        if both and (total[explains] >= EXPLAINS * total[explained] or (explains, explained) in WIDER):
             causes[explained] = explains
     for pair in SAME_COST:
         if all(id in total and id not in causes for id in pair):
@@ -185,9 +220,11 @@ def weight(finding: Finding) -> int:
     return max(finding.gain.ns, finding.gain.on_all_ns or 0)
 
 
-def _place(finding: Finding) -> tuple[bool, int, int]:
-    """Order: what puts the capture itself in doubt, then by worth."""
-    return not (finding.layer == CAPTURE and finding.severity != "note"), -weight(finding), finding.number
+def _place(finding: Finding) -> tuple[int, int, int]:
+    """Order: what is certain and critical all the same, what puts the capture itself in doubt, then by worth."""
+    certain = finding.id in MEASURED_INSIDE and finding.severity == "critical"
+    doubt = finding.layer == CAPTURE and finding.severity != "note"
+    return 0 if certain else 1 if doubt else 2, -weight(finding), finding.number
 
 
 def _root(id: str, causes: Mapping[str, str]) -> str:

@@ -24,6 +24,13 @@ def _known(column: Array | None) -> bool:
     return column is not None and bool(len(column)) and bool((np.nan_to_num(column, nan=-1) >= 0).any())
 
 
+def _cache(context: Context) -> bool:
+    """True when some access to the L2 cache was counted: as a counter of a kernel, or in the table of its own."""
+    rates = context.trace.meta.get("tables", {}).get("l2_cache", {}).get("hit_rate", ())
+    counted = [n for n in context.trace.task if n.endswith("_cache_hit")]
+    return any(rate is not None for rate in rates) or any(_known(context.trace.task[n]) for n in counted)
+
+
 def _own(context: Context) -> bool:
     return context.trace.meta.get("generator") == "npuscope"
 
@@ -43,6 +50,26 @@ HOST_MEMORY = Need(
 BUFFERS = Need("buffers", lambda c: _known(c.trace.task.get("reads")) or _own(c), "msprof run")
 MARKERS = Need("markers", lambda c: bool(c.trace.marker) or _own(c), "the framework's profiler (cpu activities)")
 STEP_MARKERS = Need("steps", lambda c: c.steps.kind == "marker" or _own(c), "the framework's profiler (step())")
+
+# A single device has no collectives to record.
+COLLECTIVES = Need("collectives", lambda c: bool(c.trace.comm) or c.trace.meta.get("world_size", 1) in (0, 1), "--hccl=on")
+COLLECTIVE_PARTS = Need(
+    "collective_parts",
+    lambda c: bool(c.collectives.known.any()) or not len(c.collectives.row),
+    "--hccl=on --task-time=l1 (profiler_level Level1)",
+)
+COUNTERS = Need(
+    "counters",
+    lambda c: any(_known(c.trace.task[n]) for n in c.trace.task if n.endswith("_ratio")),
+    "--aic-metrics=PipeUtilization",
+)
+CONFLICTS = Need(
+    "conflicts", lambda c: any(_known(c.trace.task[n]) for n in c.trace.task if n.endswith("_cflt_ratio")),
+    "--aic-metrics=ResourceConflictRatio",
+)  # fmt: skip
+CACHE = Need("cache", _cache, "--l2=on, or --aic-metrics=L2Cache")
+CLOCK = Need("clock", lambda c: bool(c.views.clocks), "msprof's time line (msprof_*.json: AI Core Freq)")
+MEMORY = Need("memory", lambda c: bool(c.trace.memory) or _own(c), "--task-memory=on (profile_memory)")
 
 
 def unmet(context: Context, rules: Iterable[tuple[str, tuple[Need, ...]]]) -> list[tuple[Need, list[str]]]:

@@ -33,7 +33,7 @@ from profiler.analysis.edits import (
     Spread,
     Unblock,
 )
-from profiler.analysis.graph import EVENT, LAUNCH, NEVER, WAIT, Graph
+from profiler.analysis.graph import ENGINE, EVENT, LAUNCH, NEVER, WAIT, Graph
 from profiler.analysis.groups import changes
 from profiler.analysis.launches import Launches
 from profiler.analysis.sweep import Swept, condense, sweep
@@ -113,6 +113,13 @@ class Draft:
         nodes = self.graph.chains.task[task]
         self.after[nodes] = 0
         self.link[nodes] = 0
+        gone = np.zeros(len(self.link), bool)
+        gone[nodes] = True
+        # An engine does not wait for what it no longer runs; what nothing else holds keeps the edge.
+        edges = np.flatnonzero((self.graph.kind == ENGINE) & gone[self.graph.source])
+        target = self.graph.target[edges]
+        others = np.bincount(self.graph.target[self.graph.kind != ENGINE], minlength=len(self.link))
+        self.alive[edges[self.linked[target] | (others[target] > 0)]] = False
 
     def _cut(self, kind: int, rows: Array) -> None:
         """Take away the edges of a kind that belong to these calls."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from profiler.analysis import critical_path, judge
+from profiler.analysis import critical_path, judge, settings
 from profiler.analysis.checklist import checklist
 from profiler.analysis.context import Context
 from profiler.analysis.latency import latency
 from profiler.analysis.needs import unmet
+from profiler.analysis.ranks.summary import RankSummary, summarise
 from profiler.analysis.rules import RULES
 from profiler.analysis.views.tables import tables
 from profiler.findings import Idle, Report, Unjudged
@@ -28,13 +29,21 @@ def with_path(trace: Trace) -> tuple[Report, list[tuple[str, int]]]:
     return _judge(context, False), critical_path.rows(context.graph, context.replay.goals, context.window)
 
 
+def with_context(trace: Trace, all_findings: bool, views: bool) -> tuple[Report, RankSummary | None]:
+    """The report, and what a joint report over several ranks needs of this one; None where the trace tells no such thing."""
+    context = Context(trace)
+    made = _judge(context, all_findings)
+    summary = summarise(context, made)
+    return (replace(made, views=tables(context)) if views else made), summary
+
+
 def _judge(context: Context, all_findings: bool) -> Report:
     trace = context.trace
     by_rule = {rule.id: list(rule.run(context)) for rule in RULES}
     said = [f for found in by_rule.values() for f in found]
     loud = [f for f in said if judge.speaks(f, context)]
     counted = judge.settled(loud)
-    shown = judge.settled(said) if all_findings else counted
+    shown = settings.noted(judge.settled(said) if all_findings else counted, trace.meta.get("env"))
     return Report(
         source=str(trace.source),
         window=context.window,

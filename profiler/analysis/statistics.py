@@ -33,3 +33,24 @@ def _table(trace: Trace, name: str) -> dict[str, list[Any]]:
     tables = trace.meta.get("tables", {})
     found = tables.get(name, {}) if isinstance(tables, dict) else {}
     return found if isinstance(found, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class OpSum:
+    """All kernels of one operator type on one kind of core, and their time together, ns."""
+
+    op_type: str
+    core: str
+    count: int
+    total_ns: int
+
+
+def op_sums(trace: Trace) -> list[OpSum]:
+    """The op_statistic of a trace, the longest first; empty where the source has none."""
+    table = _table(trace, "op_statistic")
+    columns = [table.get(n) for n in ("op_type", "core_type", "count", "total")]
+    if any(c is None for c in columns):
+        return []
+    rows = zip(*(c for c in columns if c is not None), strict=True)
+    made = [OpSum(str(n), str(core or ""), int(c), int(t)) for n, core, c, t in rows if None not in (n, c, t)]
+    return sorted(made, key=lambda s: (-s.total_ns, s.op_type))

@@ -7,7 +7,22 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from profiler.export import api_statistic, info_json, msprof_db, op_statistic, op_summary, readme, task_time, timeline_json
+from profiler.export import (
+    api_statistic,
+    communication_json,
+    communication_statistic,
+    info_json,
+    memory_record,
+    msprof_db,
+    npu_module_mem,
+    op_statistic,
+    op_summary,
+    operator_memory,
+    readme,
+    step_trace,
+    task_time,
+    timeline_json,
+)  # fmt: skip
 from profiler.trace import Trace
 
 OUTPUT = "mindstudio_profiler_output"
@@ -24,12 +39,17 @@ class Format(NamedTuple):
 
 FORMATS: tuple[Format, ...] = tuple(
     Format(module.NAME, module.write)
-    for module in (timeline_json, op_summary, op_statistic, api_statistic, task_time, msprof_db)
-)
+    for module in (
+        timeline_json, op_summary, op_statistic, api_statistic, task_time, communication_statistic, step_trace, memory_record,
+        operator_memory, npu_module_mem, msprof_db,
+    )
+)  # fmt: skip
+MEMORY = ("memory_record", "operator_memory")  # formats that the real tool writes with --task-memory=on
 
 
 def export_msprof(
-    trace: Trace, prof_dir: Path, now: datetime | None = None, progress: Progress | None = None, only: Sequence[str] = ()
+    trace: Trace, prof_dir: Path, now: datetime | None = None, progress: Progress | None = None, only: Sequence[str] = (),
+    without: Sequence[str] = (),
 ) -> list[Path]:
     """The files written, in order; every one of an export carries the same stamp, its local time in seconds.
 
@@ -44,7 +64,7 @@ def export_msprof(
     stamp = _free_stamp(folder, datetime.now() if now is None else now)
     made = info_json.write(trace, prof_dir)
     kinds = []
-    forms = [form for form in FORMATS if not only or form.name in only]
+    forms = [form for form in FORMATS if (form.name in only if only else form.name not in without)]
     for done, form in enumerate(forms, 1):
         files = form.write(trace, folder, stamp)
         if files:
@@ -52,6 +72,8 @@ def export_msprof(
         made += files
         if progress is not None:
             progress(form.name, done, len(forms))
+    if not only:
+        made += communication_json.write(trace, prof_dir / "analyze")
     return made if only else [*made, readme.write(folder, kinds)]
 
 

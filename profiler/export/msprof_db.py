@@ -26,7 +26,12 @@ def write(trace: Trace, folder: Path, stamp: str) -> list[Path]:
     if not (trace.api or trace.task or trace.comm):
         return []
     path = folder.parent / f"msprof_{stamp}.db"
+    fill(trace, path)
+    return [path]
+
+
+def fill(trace: Trace, path: Path) -> None:
+    """A database of that name. FileExistsError when it is there."""
     with whole_database(path) as database:
         for tables in TABLES:
             tables(database, trace)
-    return [path]

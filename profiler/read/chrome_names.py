@@ -173,7 +173,9 @@ class Processes:
             made |= {n: info[n] for n in ("rank", "world_size") if isinstance(info.get(n), int)}
         base = beside.get("baseTimeNanoseconds")
         extra = beside.get("metadata")
-        if isinstance(extra, dict) and isinstance(extra.get("unix_minus_clock_us"), int | float):
+        if isinstance(extra, dict) and str(extra.get("unix_zero_ns", "")).isdigit():
+            made["unix_zero_ns"] = int(extra["unix_zero_ns"])
+        elif isinstance(extra, dict) and isinstance(extra.get("unix_minus_clock_us"), int | float):
             made["unix_zero_ns"] = int(extra["unix_minus_clock_us"] * 1000)
         elif isinstance(base, int):
             made["unix_zero_ns"] = base

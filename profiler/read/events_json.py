@@ -50,6 +50,8 @@ class Event(msgspec.Struct, gc=False):
     cat: str = ""
     id: Any = None
     args: msgspec.Raw = msgspec.Raw(b"null")
+    bp: Any = None
+    s: Any = None
 
 
 DECODER = msgspec.json.Decoder(list[Event], float_hook=str)

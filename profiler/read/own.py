@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from npu import events
+from npu.cost.counter_groups import GROUPS, group_columns
 from npu.cost.counters import pipe_utilization
 from npu.soc import find
 from profiler.trace import Array, Columns, Missing, Strings, Trace
@@ -77,7 +78,8 @@ def read(prof: Path) -> Trace:
     for name in ("api", "comm", "memory", "counter", "marker"):
         columns = _table(folder, name, layout, missing)
         setattr(trace, name, Columns(columns if any(map(len, columns.values())) else None))
-    trace.task = _tasks(_table(folder, "task", layout, missing), kernels, str(meta.get("soc", "")))
+    group = str(dict(meta.get("collection") or {}).get("aic_metrics", ""))
+    trace.task = _tasks(_table(folder, "task", layout, missing), kernels, str(meta.get("soc", "")), group, trace.strings)
     if trace.api:
         order = np.lexsort((trace.api["thread"], trace.api["start"]))
         if (order[1:] < order[:-1]).any():
@@ -146,7 +148,9 @@ def _table(folder: Path, table: str, layout: dict[str, Any], missing: list[Missi
     return columns
 
 
-def _tasks(columns: dict[str, Array], kernels: dict[str, Array], soc: str) -> Columns:
+def _tasks(
+    columns: dict[str, Array], kernels: dict[str, Array], soc: str, group: str, strings: Strings
+) -> Columns:
     """Task rows in start order with what their kernel's row says; counters follow from unit times and the measured time.
 
     What a kernel's row says is looked up when it is asked for: most analyses look at few of these columns.
@@ -174,6 +178,10 @@ def _tasks(columns: dict[str, Array], kernels: dict[str, Array], soc: str) -> Co
     try:
         chip = find(soc)
     except KeyError:
+        return Columns(made)
+    if group in GROUPS:
+        first = np.array([strings[i].partition(";")[0] if i >= 0 else "" for i in kernels["in_dtypes"].tolist()], dtype=object)
+        made |= {n: partial(of_kernel, v) for n, v in group_columns(group, kernels, first, chip).items()}
         return Columns(made)
     # A kernel's counters do not depend on how long it really took, but for the share of all cores, which is per ns here.
     one = np.ones(len(kernels["name"]))

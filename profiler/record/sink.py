@@ -18,6 +18,7 @@ from profiler.record.layout import FOLDER, META, PROF_NAME, STRINGS, describe
 from profiler.record.segments import Segments
 
 OUTPUT = "NPUSCOPE_OUTPUT"  # parent folder of the PROF folders
+METRICS = "NPUSCOPE_AIC_METRICS"  # the group of counters the files show; all of them follow from what is recorded
 
 
 def prof_name(parent: Path, pid: int, now: float) -> str:
@@ -52,6 +53,8 @@ class CaptureSink:
             "ended_unix": None,
             "host": _host(),
         }
+        if os.environ.get(METRICS):
+            self._facts["collection"] = {"aic_metrics": os.environ[METRICS]}
         self._save()
 
     def text(self, text: str) -> int:

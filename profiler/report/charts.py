@@ -20,17 +20,22 @@ TOP = 15
 LABEL = 32  # characters of a name on an axis
 # The parts of a step in the order they are stacked, with the colour token of the page's style sheet.
 # (plotly's own check refuses CSS variables, so the token travels as the bar's meta.)
-PARTS = (("computing", "part.computing", "--part-compute"),
-         ("communication_not_overlapped", "chart.communication", "--part-comm"),
-         ("copies", "part.copies", "--part-copy"), ("idle", "part.idle", "--part-idle"))
+PARTS = (
+    ("computing", "part.computing", "--part-compute"),
+    ("communication_not_overlapped", "chart.communication", "--part-comm"),
+    ("copies", "part.copies", "--part-copy"),
+    ("idle", "part.idle", "--part-idle"),
+)
 
 
 def charts(trace: Trace, report: Report | None, lang: str = "en") -> list[dict[str, Any]]:
     """Charts that have something to show: {title, figure}, figure as plotly's JSON. Times within the report's window."""
     window = trace.span() if report is None else report.window
-    made = [_top(say("chart.operators", lang), trace, "task", _work(trace), window, lang),
-            _top(say("chart.calls", lang), trace, "api", np.ones(len(trace.api), bool), window, lang),
-            _steps(report, lang)]
+    made = [
+        _top(say("chart.operators", lang), trace, "task", _work(trace), window, lang),
+        _top(say("chart.calls", lang), trace, "api", np.ones(len(trace.api), bool), window, lang),
+        _steps(report, lang),
+    ]
     return [chart for chart in made if chart is not None]
 
 
@@ -82,15 +87,25 @@ def _top(title: str, trace: Trace, table: str, mask: Array, window: tuple[int, i
         shown = [*shown, (say("chart.more", lang, count=len(rest)), sum(t for _, t, _ in rest), sum(n for _, _, n in rest))]
     # Positions instead of names on the axis: two names that look alike when cut must stay two bars.
     place = list(range(len(shown)))
-    figure = go.Figure(go.Bar(x=[t / 1e6 for _, t, _ in shown], y=place, orientation="h", text=[duration(t) for _, t, _ in shown],
-                              textposition="outside", cliponaxis=False,
-                              customdata=[say("chart.share", lang, share=f"{100 * t / whole:.1f} %", count=f"{n:,}")
-                                          for _, t, n in shown],
-                              hovertemplate="%{customdata}<extra></extra>", meta="--accent"))
-    figure.update_layout(xaxis={"title": {"text": "ms"}, "range": [0, 1.5 * max(t for _, t, _ in shown) / 1e6 or 1]},
-                         yaxis={"tickvals": place, "ticktext": [plain(n) for n, _, _ in shown], "autorange": "reversed",
-                                "showgrid": False},
-                         bargap=0.28, showlegend=False)
+    figure = go.Figure(
+        go.Bar(
+            x=[t / 1e6 for _, t, _ in shown],
+            y=place,
+            orientation="h",
+            text=[duration(t) for _, t, _ in shown],
+            textposition="outside",
+            cliponaxis=False,
+            customdata=[say("chart.share", lang, share=f"{100 * t / whole:.1f} %", count=f"{n:,}") for _, t, n in shown],
+            hovertemplate="%{customdata}<extra></extra>",
+            meta="--accent",
+        )
+    )
+    figure.update_layout(
+        xaxis={"title": {"text": "ms"}, "range": [0, 1.5 * max(t for _, t, _ in shown) / 1e6 or 1]},
+        yaxis={"tickvals": place, "ticktext": [plain(n) for n, _, _ in shown], "autorange": "reversed", "showgrid": False},
+        bargap=0.28,
+        showlegend=False,
+    )
     return _chart(title, figure, 60 + 22 * len(shown))
 
 
@@ -103,14 +118,26 @@ def _steps(report: Report | None, lang: str) -> dict[str, Any] | None:
     several = len({(r.rank, r.device) for r in rows}) > 1
     place = list(range(len(rows)))
     label = [say("verdict.row.rank", lang, step=r.step, rank=r.rank) if several else str(r.step) for r in rows]
-    figure = go.Figure([go.Bar(name=say(title, lang), x=place, y=[getattr(r, field) / 1e6 for r in rows], meta=colour,
-                               hovertemplate="%{y:.3f} ms<extra>" + say(title, lang) + "</extra>")
-                        for field, title, colour in PARTS])
+    figure = go.Figure(
+        [
+            go.Bar(
+                name=say(title, lang),
+                x=place,
+                y=[getattr(r, field) / 1e6 for r in rows],
+                meta=colour,
+                hovertemplate="%{y:.3f} ms<extra>" + say(title, lang) + "</extra>",
+            )
+            for field, title, colour in PARTS
+        ]
+    )
     every = max(1, len(rows) // 12)
-    figure.update_layout(barmode="stack", yaxis={"title": {"text": "ms"}}, bargap=0.25,
-                         xaxis={"title": {"text": say("chart.step", lang)}, "tickvals": place[::every],
-                                "ticktext": label[::every]},
-                         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"})
+    figure.update_layout(
+        barmode="stack",
+        yaxis={"title": {"text": "ms"}},
+        bargap=0.25,
+        xaxis={"title": {"text": say("chart.step", lang)}, "tickvals": place[::every], "ticktext": label[::every]},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
+    )
     return _chart(say("chart.steps", lang), figure, 360, top=60)
 
 

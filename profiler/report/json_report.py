@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from profiler import texts
-from profiler.findings import Breakdown, Checked, Finding, Gain, Report
+from profiler.findings import Breakdown, Checked, Finding, Gain, JointReport, Report
 from profiler.report import latency
 
 SCHEMA = 1
@@ -49,6 +49,38 @@ def to_json(report: Report) -> dict[str, Any]:
     } | ({"views": {view.id: [dict(row) for row in view.rows] for view in report.views}} if report.views else {})
 
 
+def joint_json(joint: JointReport) -> dict[str, Any]:
+    """What several ranks say together: shares are of the mean step; breakdown by rank, device and step."""
+    return {
+        "step_us": joint.step / 1000,
+        "ranks": [
+            {
+                "rank": r.rank,
+                "source": r.source,
+                **{
+                    f"{name}_us": None if ns is None else ns / 1000
+                    for name, ns in (
+                        ("step", r.step_ns),
+                        ("computing", r.computing_ns),
+                        ("communication", r.communication_ns),
+                        ("exposed_transfer", r.transfer_ns),
+                        ("exposed_waiting", r.waiting_ns),
+                        ("host_late", r.host_ns),
+                        ("mean_lag", r.lag_ns),
+                    )
+                },
+                "last_share": r.last_share,
+                "breakdown": [_breakdown(b) for b in r.breakdown],
+            }
+            for r in joint.ranks
+        ],
+        "findings": [_finding(f, joint.step) for f in joint.findings],
+        "named": list(joint.named),
+        "absent": list(joint.absent),
+        "failed": [{"what": what, "why": why} for what, why in joint.failed],
+    }
+
+
 def _checked(line: Checked) -> dict[str, Any]:
     return {
         "layer": line.layer,
@@ -75,6 +107,7 @@ def _finding(finding: Finding, window: int) -> dict[str, Any]:
         "facts": dict(finding.facts),
         "gain": gain_json(finding.gain, window),
         "sites": list(finding.sites),
+        "settings": [{"name": s.name, "value": s.value, "text": texts.setting(s)} for s in finding.settings],
         "evidence": [
             {"label": e.label, "start_ns": e.start, "end_ns": e.end, "table": e.table, "rows": list(e.rows), "site": e.site}
             for e in finding.evidence

@@ -17,9 +17,28 @@ from profiler.report.scene import as_json
 from profiler.report.words import words
 
 # In this order in the page; each has one idea.
-SCRIPTS = ("text.js", "theme.js", "data.js", "view.js", "layout.js", "curves.js", "draw.js", "marks.js", "path.js", "arrows.js",
-           "overview.js", "pick.js", "details.js", "stats.js", "search.js", "findings.js", "charts.js", "verdict.js",
-           "interact.js", "main.js")
+SCRIPTS = (
+    "text.js",
+    "theme.js",
+    "data.js",
+    "view.js",
+    "layout.js",
+    "curves.js",
+    "draw.js",
+    "marks.js",
+    "path.js",
+    "arrows.js",
+    "overview.js",
+    "pick.js",
+    "details.js",
+    "stats.js",
+    "search.js",
+    "findings.js",
+    "charts.js",
+    "verdict.js",
+    "interact.js",
+    "main.js",
+)
 
 
 def write_page(out: Path, title: str, facts: dict[str, Any], columns: str, charts: list[dict[str, Any]], lang: str) -> Path:

@@ -86,14 +86,23 @@ def scene(
                 tables.append({"part": number, "table": table, "rows": len(getattr(part, table)), "columns": columns})
                 left_out += missing
     facts = {
-        "base": clock.base, "latest": latest, "bars": at, "lanes": lanes, "curves": curves, "tables": tables,
+        "base": clock.base,
+        "latest": latest,
+        "bars": at,
+        "lanes": lanes,
+        "curves": curves,
+        "tables": tables,
         "window": [0, latest] if window is None or window[1] <= window[0] else [t - clock.base for t in window],
         "columns": {n: pack.ints(np.concatenate(c) if c else np.zeros(0, np.int64)) for n, c in bars.items()},
-        "leftOut": sorted(set(left_out)), "parts": [part_title(p, n, lang) for n, p in enumerate(parts)],
+        "leftOut": sorted(set(left_out)),
+        "parts": [part_title(p, n, lang) for n, p in enumerate(parts)],
     }
     if path:
-        facts["path"] = {"tables": list(TABLES), "table": pack.ints(np.array([TABLES.index(t) for t, _ in path])),
-                         "row": pack.ints(np.array([row for _, row in path]))}
+        facts["path"] = {
+            "tables": list(TABLES),
+            "table": pack.ints(np.array([TABLES.index(t) for t, _ in path])),
+            "row": pack.ints(np.array([row for _, row in path])),
+        }
     facts["names"] = pack.text(as_json(names.texts))
     return facts, pack.base64()
 
@@ -136,14 +145,26 @@ def _steps(start: Array, lane: Lane) -> Array:
 
 
 def _lane_facts(lane: Lane, part: int, at: int) -> dict[str, Any]:
-    return {"group": lane.group, "title": lane.title, "table": lane.table, "part": part, "repeated": lane.repeated,
-            "folded": lane.folded, "depths": [at + f for f in lane.first] + [at + len(lane.rows)]}
+    return {
+        "group": lane.group,
+        "title": lane.title,
+        "table": lane.table,
+        "part": part,
+        "repeated": lane.repeated,
+        "folded": lane.folded,
+        "depths": [at + f for f in lane.first] + [at + len(lane.rows)],
+    }
 
 
 def _curve_facts(curve: Curve, pack: Pack, time: Array) -> dict[str, Any]:
     columns = pack.ints if curve.unit == "B" else pack.reals
-    return {"group": curve.group, "title": curve.title, "unit": curve.unit, "time": pack.ints(np.diff(time, prepend=0)),
-            "values": {n: columns(v) for n, v in curve.values.items()}}
+    return {
+        "group": curve.group,
+        "title": curve.title,
+        "unit": curve.unit,
+        "time": pack.ints(np.diff(time, prepend=0)),
+        "values": {n: columns(v) for n, v in curve.values.items()},
+    }
 
 
 def _details(table: str, rows: Columns, strings: Strings, names: Strings, pack: Pack) -> tuple[dict[str, Any], list[str]]:

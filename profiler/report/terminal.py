@@ -160,6 +160,8 @@ def _finding(number: int, finding: Finding, report: Report, lang: str) -> Iterat
     if finding.gain is not None:
         yield INDENT, Text(f"{_head('gain', lang)}{texts.gain(finding.gain, window, lang)}")
     yield INDENT, Text(f"{_head('do', lang)}{texts.advice(finding, lang)}")
+    for setting in finding.settings:
+        yield INDENT, Text(f"{_head('setting', lang)}{texts.setting(setting, lang)}")
 
 
 def _closing(report: Report, lang: str) -> Iterator[str]:

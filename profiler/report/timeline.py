@@ -17,8 +17,17 @@ from profiler.report.words import say
 from profiler.trace import Trace
 
 
-def write_timeline(trace: Trace, report: Report | None, out: Path, texts: Texts, title: str = "", *, charts: bool = True,
-                   path: Sequence[tuple[str, int]] = (), lang: str = "en") -> Path:
+def write_timeline(
+    trace: Trace,
+    report: Report | None,
+    out: Path,
+    texts: Texts,
+    title: str = "",
+    *,
+    charts: bool = True,
+    path: Sequence[tuple[str, int]] = (),
+    lang: str = "en",
+) -> Path:
     """Write the timeline of a trace (and its parts) to `out` and give the path back.
 
     report: findings to show beside it; None shows the events alone. texts gives (claim, advice) of a finding. title: as the
@@ -28,14 +37,32 @@ def write_timeline(trace: Trace, report: Report | None, out: Path, texts: Texts,
     return _write("timeline", trace, report, out, texts, title, charts, path, lang)
 
 
-def write_report(trace: Trace, report: Report, out: Path, texts: Texts, title: str = "", *, charts: bool = True,
-                 path: Sequence[tuple[str, int]] = (), lang: str = "en") -> Path:
+def write_report(
+    trace: Trace,
+    report: Report,
+    out: Path,
+    texts: Texts,
+    title: str = "",
+    *,
+    charts: bool = True,
+    path: Sequence[tuple[str, int]] = (),
+    lang: str = "en",
+) -> Path:
     """Write the whole report as a page: checklist, findings, breakdown, charts, and the timeline they point into."""
     return _write("report", trace, report, out, texts, title, charts, path, lang)
 
 
-def _write(form: str, trace: Trace, report: Report | None, out: Path, texts: Texts, title: str, charts: bool,
-           path: Sequence[tuple[str, int]], lang: str) -> Path:
+def _write(
+    form: str,
+    trace: Trace,
+    report: Report | None,
+    out: Path,
+    texts: Texts,
+    title: str,
+    charts: bool,
+    path: Sequence[tuple[str, int]],
+    lang: str,
+) -> Path:
     facts, columns = scene(trace, None if report is None else report.window, path, lang)
     facts["form"] = form
     facts["report"] = None if report is None else verdict(report, facts["base"], texts, lang)
@@ -54,8 +81,11 @@ def _about(trace: Trace, lang: str) -> list[str]:
     meta = trace.meta
     versions = meta.get("versions")
     cann = versions.get("cann") if isinstance(versions, dict) else None
-    words = [str(meta["soc"]) if meta.get("soc") else "", f"CANN {cann}" if cann else "",
-             say("about.processes", lang, count=len(trace.parts) + 1) if trace.parts else "",
-             say("about.simulated", lang) if meta.get("simulated") else "",
-             say("about.lost", lang, count=meta["lost"]) if meta.get("lost") else ""]
+    words = [
+        str(meta["soc"]) if meta.get("soc") else "",
+        f"CANN {cann}" if cann else "",
+        say("about.processes", lang, count=len(trace.parts) + 1) if trace.parts else "",
+        say("about.simulated", lang) if meta.get("simulated") else "",
+        say("about.lost", lang, count=meta["lost"]) if meta.get("lost") else "",
+    ]
     return [w for w in words if w]

@@ -20,11 +20,14 @@ ROWS = 500  # rows outlined per place
 def verdict(report: Report, base: int, texts: Texts, lang: str = "en") -> dict[str, Any]:
     """What the page shows of a report. texts gives (claim, advice) of a finding in the chosen language."""
     return {
-        "source": report.source, "steps": report.steps,
+        "source": report.source,
+        "steps": report.steps,
         "window": [report.window[0] - base, report.window[1] - base],
         "findings": [_finding(f, base, texts, lang) for f in report.findings],
-        "checklist": [{"layer": c.layer, "title": say(f"layer.{c.layer}", lang), "state": c.state, "text": checked(c, lang)}
-                      for c in report.checklist],
+        "checklist": [
+            {"layer": c.layer, "title": say(f"layer.{c.layer}", lang), "state": c.state, "text": checked(c, lang)}
+            for c in report.checklist
+        ],
         "breakdown": [asdict(b) for b in report.breakdown],
         "joint": gain_text(report.joint, lang),
         "quality": None if report.quality is None else asdict(report.quality),
@@ -34,13 +37,31 @@ def verdict(report: Report, base: int, texts: Texts, lang: str = "en") -> dict[s
 
 def _finding(finding: Finding, base: int, texts: Texts, lang: str) -> dict[str, Any]:
     claim, advice = texts(finding)
-    places = [{"label": e.label, "start": e.start - base, "end": e.end - base, "table": e.table, "rows": list(e.rows[:ROWS]),
-               "site": e.site} for e in finding.evidence[:EVIDENCE]]
+    places = [
+        {
+            "label": e.label,
+            "start": e.start - base,
+            "end": e.end - base,
+            "table": e.table,
+            "rows": list(e.rows[:ROWS]),
+            "site": e.site,
+        }
+        for e in finding.evidence[:EVIDENCE]
+    ]
     return {
-        "id": finding.id, "number": finding.number, "layer": finding.layer, "severity": finding.severity, "claim": claim,
-        "advice": advice, "gain": gain_text(finding.gain, lang), "gainTime": _time(finding.gain, lang),
+        "id": finding.id,
+        "number": finding.number,
+        "layer": finding.layer,
+        "severity": finding.severity,
+        "claim": claim,
+        "advice": advice,
+        "gain": gain_text(finding.gain, lang),
+        "gainTime": _time(finding.gain, lang),
         "gainNs": 0 if finding.gain is None else finding.gain.ns,
-        "evidence": places, "places": len(finding.evidence), "sites": list(finding.sites), "cause": finding.cause,
+        "evidence": places,
+        "places": len(finding.evidence),
+        "sites": list(finding.sites),
+        "cause": finding.cause,
     }
 
 

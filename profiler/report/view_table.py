@@ -14,20 +14,20 @@ IDS = ("device", "stream", "thread", "rank", "last_rank", "src", "dst", "size_cl
 VALUES = "value"  # table of the texts that translates words inside cells
 
 
-def view_lines(view: View, lang: str) -> Iterator[str]:
-    """The first rows of a view; what lies behind is counted."""
+def view_lines(view: View, lang: str, most: int = ROWS_MOST) -> Iterator[str]:
+    """The first `most` rows of a view; what lies behind is counted."""
     yield ""
     yield texts.label("view", view.id, lang)
     names = list(view.rows[0])
     head = [texts.label("column", name, lang) for name in names]
-    body = [[_cell(name, row, lang) for name in names] for row in view.rows[:ROWS_MOST]]
+    body = [[_cell(name, row, lang) for name in names] for row in view.rows[:most]]
     number = [all(isinstance(row[name], (int, float)) or row[name] is None for row in view.rows) for name in names]
     widths = [max(_width(line[i]) for line in (head, *body)) for i in range(len(names))]
     for line in (head, *body):
         cells = (_padded(cell, widths[i], number[i]) for i, cell in enumerate(line))
         yield ("  " + "  ".join(cells)).rstrip()
-    if view.total > ROWS_MOST:
-        yield "  " + texts.label("word", "more_rows", lang).format(count=f"{view.total - ROWS_MOST:,}")
+    if view.total > most:
+        yield "  " + texts.label("word", "more_rows", lang).format(count=f"{view.total - most:,}")
 
 
 def _cell(name: str, row: Mapping[str, object], lang: str) -> str:

@@ -82,4 +82,4 @@ def test_help_names_the_options_and_loads_nothing_heavy(folder):
                "sys.exit(code or bool(heavy))")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "--soc_version" in done.stdout and "--dynamic_batch_size" in done.stdout.splitlines()[-1]
+    assert "--soc_version" in done.stdout and "--keep_dtype" in done.stdout.splitlines()[-1]

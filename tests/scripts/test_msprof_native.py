@@ -91,7 +91,8 @@ def test_our_export_writes_only_what_is_asked_for(start: Run) -> None:
     start("msprof", "run", "--no-summary", "--output", "out", "script.py", script=COPIES)
     ran = start("msprof", "export", "out", "--as", "csv")
     lines = ran.out.splitlines()
-    assert ran.code == 0 and [Path(line).name.rpartition("_")[0] for line in lines] == ["api_statistic", "task_time"]
+    assert ran.code == 0 and [Path(line).name.rpartition("_")[0] for line in lines] == [
+        "api_statistic", "task_time", "memory_record", "operator_memory"]
     table = next(ran.profs[0].glob("mindstudio_profiler_output/task_time_*.csv"))
     with open(table, newline="") as file:
         assert [r["kernel_type"] for r in csv.DictReader(file)] == ["MEMCPY_ASYNC"] * 3

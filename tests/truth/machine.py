@@ -129,13 +129,16 @@ class Machine:
         name, until = ("aclmdlExecute", self.free[stream]) if blocking else ("aclmdlExecuteAsync", 0.0)
         self._call(name, until, stream=stream, correlation=self.correlation, blocking=int(blocking), site=site)
 
-    def fill(self, count: int, us: float) -> None:
-        """Fill device memory through the blocking call."""
+    def fill(self, count: int, us: float, stream: int = -1) -> None:
+        """Fill device memory: through the blocking call, or on a stream."""
         self.correlation += 1
-        start = max(self.now + 1, self.free.get(0, 0.0))
-        self.free[0] = start + us
-        self.made.task("memset", start, start + us, stream=0, correlation=self.correlation, bytes=count)
-        self._call("aclrtMemset", start + us, blocking=1, correlation=self.correlation, bytes=count, site="loop.py:4")
+        place, blocking = max(stream, 0), stream < 0
+        start = max(self.now + 1, self.free.get(place, 0.0))
+        self.free[place] = start + us
+        facts = {"correlation": self.correlation, "bytes": count}
+        self.made.task("memset", start, start + us, stream=place, **facts)
+        name, until = ("aclrtMemset", start + us) if blocking else ("aclrtMemsetAsync", 0.0)
+        self._call(name, until, blocking=int(blocking), site="loop.py:4", **facts)
 
     def move(self, count: int, gbps: float, stream: int = 1) -> None:
         """A copy inside the device."""

@@ -134,7 +134,7 @@ def batches(streams: int) -> Machine:
     machine = Machine()
     for item in range(IMAGES):
         buffers = f"{item}+0:64", f"{100 + item}+0:64"
-        machine.execute([("Conv2D", 40.0)] * 3, stream=1 + item % streams, blocks=5, touches=buffers)
+        machine.execute(BATCH, stream=1 + item % streams, blocks=5, touches=buffers)
     for stream in range(streams):
         machine.sync(1 + stream)
     return machine

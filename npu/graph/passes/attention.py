@@ -15,11 +15,14 @@ Q, K, V, MASK = Var("q"), Var("k"), Var("v"), Var("mask")
 SCALE = Const(name="scale")
 
 
+def _scaled(what: Op | Var, by: Const) -> tuple[Op, Op]:
+    return Op(("Mul",), (what, by), commutes=True), Op(("Div",), (what, by))
+
+
 def _forms() -> tuple[Op, ...]:
     scores = Op(("MatMul",), (Q, K))
-    scaled_q = Op(("Mul", "Div"), (Q, SCALE))
-    scaled_k = Op(("Mul", "Div"), (K, Const(name="scale_k")))
-    weighed = (Op(("MatMul",), (scaled_q, scaled_k)), Op(("Mul", "Div"), (scores, SCALE)), Op(("MatMul",), (scaled_q, K)), scores)
+    both = [Op(("MatMul",), (q, k)) for q in _scaled(Q, SCALE) for k in _scaled(K, Const(name="scale_k"))]
+    weighed = (*both, *_scaled(scores, SCALE), *(Op(("MatMul",), (q, K)) for q in _scaled(Q, SCALE)), scores)
     masked = [*(Op(("Add",), (w, MASK), commutes=True) for w in weighed), *weighed]
     soft = [Op(("Softmax",), (m,)) for m in masked]
     # torch replaces rows without any key, whose softmax is not a number, by zeros
@@ -29,12 +32,16 @@ def _forms() -> tuple[Op, ...]:
 
 def check(found: Match, root: Any) -> str:
     soft = next(n for n in found.nodes if n.op_type == "Softmax")
-    q, k, v, out = (shape(found.values[n]) if n in found.values else shape(root.outputs[0]) for n in ("q", "k", "v", "out"))
+    q, k, v = (shape(found.values[n]) for n in ("q", "k", "v"))
+    out = shape(root.outputs[0])
     if q is None or k is None or v is None or out is None:
         return f"a shape around {soft.name} is open"
     axis = soft.attributes.get_int("axis", -1)
     if axis not in (-1, len(out) - 1):
         return f"{soft.name} goes along axis {axis}, not along the keys (the last one)"
+    for name in ("scale", "scale_k"):
+        if name in found.values and found.values[name].const_value.size != 1:
+            return f"{found.values[name].name} scales single scores, not all alike"
     if len(q) not in (3, 4) or len(k) != len(q) or len(v) != len(q):
         return f"the operands of {root.name} have ranks {len(q)}, {len(k)}, {len(v)}; 3 or 4 are wanted"
     return ""

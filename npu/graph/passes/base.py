@@ -63,9 +63,18 @@ class Work:
         """Every group once, in the order they were made."""
         return list({id(g): g for g in self.held.values()}.values())
 
-    def group(self, nodes: Iterable[Any], label: str, fused_by: str, head: Any = None, root: Any = None, kernel: str = "",
-              dims: tuple[int, ...] = (), rounds: bool = False) -> Group:
-        """Make one kernel of these nodes; groups that they form already are taken into it whole. head: the first node unless said;
+    def group(
+        self,
+        nodes: Iterable[Any],
+        label: str,
+        fused_by: str,
+        head: Any = None,
+        root: Any = None,
+        kernel: str = "",
+        dims: tuple[int, ...] = (),
+        rounds: bool = False,
+    ) -> Group:
+        """Make one kernel of these nodes; groups they form already are taken into it whole. head: the first node unless said;
         root: the last one."""
         given = list(nodes)
         members = {id(n): n for n in given}
@@ -75,7 +84,9 @@ class Work:
             if known is not None:
                 members |= {id(n): n for n in known.nodes}
                 earlier += [p for p in known.passes if p not in earlier]
-        made = Group(tuple(members.values()), head or given[0], root or given[-1], label, (*earlier, fused_by), kernel, dims, rounds)
+        made = Group(
+            tuple(members.values()), head or given[0], root or given[-1], label, (*earlier, fused_by), kernel, dims, rounds
+        )
         for key in members:
             self.held[key] = made
         return made
@@ -90,10 +101,12 @@ class Work:
 
 
 class Pass(NamedTuple):
-    """One fusion pass. priority orders the passes of a kind, lower first. switchable: ALL:off switches it off."""
+    """One fusion pass. priority orders the passes of a kind, lower first. switchable: ALL:off switches it off. fixed: it works on
+    fixed shapes only, as its documentation says."""
 
     name: str
     kind: str
     priority: int
     run: Callable[[Work], Outcome]
     switchable: bool = True
+    fixed: bool = False

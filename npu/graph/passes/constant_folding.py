@@ -18,9 +18,22 @@ SMALL = 1024  # elements a result may have whatever it is made from
 WEIGHTS = 16 << 20  # elements of a ConstantOfShape: exported test models write their weights so
 RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout"}
 # Never folded: integer weights stay packed, sequences are no tensors.
-KEPT = {"DequantizeLinear", "QuantizeLinear", "DynamicQuantizeLinear", "CastLike", "SequenceConstruct", "SequenceAt",
-        "SequenceEmpty", "SequenceInsert", "SequenceErase", "SplitToSequence", "ConcatFromSequence", "Optional",
-        "OptionalGetElement", "OptionalHasElement"}
+KEPT = {
+    "DequantizeLinear",
+    "QuantizeLinear",
+    "DynamicQuantizeLinear",
+    "CastLike",
+    "SequenceConstruct",
+    "SequenceAt",
+    "SequenceEmpty",
+    "SequenceInsert",
+    "SequenceErase",
+    "SplitToSequence",
+    "ConcatFromSequence",
+    "Optional",
+    "OptionalGetElement",
+    "OptionalHasElement",
+}
 ROUNDS = 16  # each makes shapes known that the next may fold
 
 
@@ -71,7 +84,7 @@ def _shape(node: Any, value: Operand) -> list[int]:
     if node.op_type == "Size":
         return [value.elements]
     bounds = {a.name: int(a.i) for a in node.attribute}
-    return list(value.dims)[bounds.get("start", 0):bounds.get("end", len(value.dims))]
+    return list(value.dims)[bounds.get("start", 0) : bounds.get("end", len(value.dims))]
 
 
 def _foldable(node: Any, known: set[str], types: dict[str, Operand]) -> bool:

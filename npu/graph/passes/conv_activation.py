@@ -36,8 +36,10 @@ WRITTEN_OUT: tuple[tuple[str, Op], ...] = (
 )
 FORMS: tuple[tuple[str, Op], ...] = (
     *WRITTEN_OUT,
-    *((kind, Op((kind,), (X,))) for kind in (
-        "Clip", "LeakyRelu", "PRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Tanh", "Elu", "Gelu", "Mish", "Swish")),
+    *(
+        (kind, Op((kind,), (X,)))
+        for kind in ("Clip", "LeakyRelu", "PRelu", "Sigmoid", "HardSigmoid", "HardSwish", "Tanh", "Elu", "Gelu", "Mish", "Swish")
+    ),
 )
 CONVOLUTIONS = {"Conv"}
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from npu.graph.passes.base import NearMiss, Outcome, Work
 from npu.graph.passes.matcher import constant
+from npu.graph.passes.rewriting import note, set_input, weight
 from npu.patterns import named
 
 NAME = named("ConvBatchnormFusionPass").name
@@ -61,33 +62,15 @@ def fold(graph: Any, conv: Any, norm: Any) -> None:
     import numpy as np
     import onnx_ir as ir
 
-    weight = conv.inputs[1].const_value.numpy()
+    filters = conv.inputs[1].const_value.numpy()
     scale, bias, mean, variance = (v.const_value.numpy().astype(np.float64) for v in norm.inputs[1:5])
     factor = scale / np.sqrt(variance + norm.attributes.get_float("epsilon", EPSILON))
     has_bias = len(conv.inputs) > 2 and conv.inputs[2] is not None
     old = conv.inputs[2].const_value.numpy().astype(np.float64) if has_bias else 0.0
-    new_weight = (weight.astype(np.float64) * factor.reshape(-1, *[1] * (weight.ndim - 1))).astype(weight.dtype)
-    new_bias = ((old - mean) * factor + bias).astype(weight.dtype)
-    made = []
-    for suffix, array in (("_weight_bn", new_weight), ("_bias_bn", new_bias)):
-        value = ir.Value(name=unused(graph, conv.name + suffix), const_value=ir.tensor(array),
-                         shape=ir.Shape(array.shape), type=ir.TensorType(conv.inputs[1].dtype or ir.DataType.FLOAT))
-        value.const_value.name = value.name
-        graph.register_initializer(value)
-        made.append(value)
-    conv.replace_input_with(1, made[0])
-    if len(conv.inputs) < 3:
-        conv.resize_inputs(3)
-    conv.replace_input_with(2, made[1])
-    conv.metadata_props["npu.origin"] = f"{conv.metadata_props.get('npu.origin', conv.name)}+{norm.name}"
+    new_weight = (filters.astype(np.float64) * factor.reshape(-1, *[1] * (filters.ndim - 1))).astype(filters.dtype)
+    new_bias = ((old - mean) * factor + bias).astype(filters.dtype)
+    dtype = conv.inputs[1].dtype
+    conv.replace_input_with(1, weight(graph, f"{conv.name}_weight_bn", new_weight, dtype))
+    set_input(conv, 2, weight(graph, f"{conv.name}_bias_bn", new_bias, dtype))
+    note(conv, norm)
     ir.convenience.replace_nodes_and_values(graph, norm, [norm], [], [norm.outputs[0]], [conv.outputs[0]])
-
-
-def unused(graph: Any, name: str) -> str:
-    """That name, or with a number behind it when the graph already has such a value."""
-    taken = set(graph.initializers) | {v.name for v in graph.inputs} | {o.name for n in graph for o in n.outputs}
-    candidate, number = name, 1
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}_{number}"
-    return candidate

@@ -23,9 +23,10 @@ class Form(NamedTuple):
     check: Callable[[Match, Any], str] = anything
 
 
-def whole(work: Work, name: str, forms: Sequence[Form],
-          dims: Callable[[Match, Any], tuple[int, ...]] = lambda _found, _root: ()) -> Outcome:
-    """Make a kernel of each place that has one of the forms, the first form that fits; forms go from the bigger to the smaller."""
+def whole(
+    work: Work, name: str, forms: Sequence[Form], dims: Callable[[Match, Any], tuple[int, ...]] = lambda _found, _root: ()
+) -> Outcome:
+    """Make a kernel of each place that has one of the forms, the first that fits; forms go from the bigger to the smaller."""
     outcome = Outcome()
     refused: dict[int, NearMiss] = {}
     seen: set[int] = set()
@@ -60,7 +61,13 @@ def behind(work: Work, name: str, forms: Sequence[tuple[str, Op]], heads: Collec
         maker = source.producer()
         known = work.held.get(id(maker)) if maker is not None else None
         head = known.head if known is not None else maker
-        if head is None or head.op_type not in heads or head.domain or source.index() or (known and (known.kernel or known.root is not maker)):
+        if (
+            head is None
+            or head.op_type not in heads
+            or head.domain
+            or source.index()
+            or (known and (known.kernel or known.root is not maker))
+        ):
             return
         seen.add(id(head))
         reason = escapes([*work.members(maker), *tail], root)
@@ -89,8 +96,7 @@ def behind(work: Work, name: str, forms: Sequence[tuple[str, Op]], heads: Collec
 def outer(nodes: Sequence[Any]) -> Any:
     """The value an activation works on: the first that comes from outside its nodes and is no constant."""
     inside = {id(n) for n in nodes}
-    return next(v for n in nodes for v in n.inputs
-                if v is not None and v.const_value is None and id(v.producer()) not in inside)
+    return next(v for n in nodes for v in n.inputs if v is not None and v.const_value is None and id(v.producer()) not in inside)
 
 
 def shape(value: Any) -> tuple[int, ...] | None:

@@ -30,7 +30,10 @@ def _gates() -> tuple[Op, ...]:
     cubes = (Op(("Pow",), (X, Const(3.0))), _times(X, _times(X, X)))
     factor = 0.7978845608028654
     sums = [_plus(X, _times(c, Const(0.044715))) for c in cubes]
-    sums += [_plus(X, _times(X, _times(_times(X, X), Const(0.044715)))), _plus(X, _times(X, _times(X, _times(X, Const(0.044715)))))]
+    sums += [
+        _plus(X, _times(X, _times(_times(X, X), Const(0.044715)))),
+        _plus(X, _times(X, _times(X, _times(X, Const(0.044715))))),
+    ]
     tanh = [Op(("Tanh",), (_times(s, Const(factor)),)) for s in sums]
     # x * sqrt(2/pi) * (1 + 0.044715 x^2)
     tanh += [Op(("Tanh",), (_times(_times(X, Const(factor)), _plus(_times(_times(X, X), Const(0.044715)), Const(1.0))),))]
@@ -39,9 +42,12 @@ def _gates() -> tuple[Op, ...]:
 
 FORMS = tuple(
     Form("Gelu", form)
-    for gate, form_of in product(_gates(), (lambda g: _times(_times(X, g), HALF), lambda g: _times(_times(X, HALF), g),
-                                            lambda g: _times(X, _times(g, HALF))))
-    for form in (form_of(gate),))
+    for gate, form_of in product(
+        _gates(),
+        (lambda g: _times(_times(X, g), HALF), lambda g: _times(_times(X, HALF), g), lambda g: _times(X, _times(g, HALF))),
+    )
+    for form in (form_of(gate),)
+)
 
 
 def run(work: Work) -> Outcome:

@@ -22,9 +22,12 @@ def _scaled(square: Op) -> tuple[Op, ...]:
     """x / sqrt(variance + epsilon) in the ways exporters write it."""
     variance = Op(("Add",), (Op(("ReduceMean",), (square,)), Const(name="epsilon")), commutes=True)
     root = Op(("Sqrt",), (variance,))
-    return (Op(("Div",), (CENTRED, root)), Op(("Div",), (CENTRED, Op(("Pow",), (variance, Const(0.5))))),
-            Op(("Mul",), (CENTRED, Op(("Reciprocal",), (root,))), commutes=True),
-            Op(("Mul",), (CENTRED, Op(("Pow",), (variance, Const(-0.5)))), commutes=True))
+    return (
+        Op(("Div",), (CENTRED, root)),
+        Op(("Div",), (CENTRED, Op(("Pow",), (variance, Const(0.5))))),
+        Op(("Mul",), (CENTRED, Op(("Reciprocal",), (root,))), commutes=True),
+        Op(("Mul",), (CENTRED, Op(("Pow",), (variance, Const(-0.5)))), commutes=True),
+    )
 
 
 NORMS = tuple(n for square in SQUARES for n in _scaled(square))
@@ -44,8 +47,8 @@ def last_axis(found: Match, root: Any) -> str:
             return f"{node.name} does not keep the axis"
     for name in ("gamma", "beta"):
         value = found.values.get(name)
-        array = constant(value) if value is not None else None
-        if array is not None and array.size > 1 and array.shape[-1] != array.size:
+        array = constant(value)
+        if value is not None and array is not None and array.size > 1 and array.shape[-1] != array.size:
             return f"{value.name} has {array.ndim} dimensions, one is wanted"
     return ""
 

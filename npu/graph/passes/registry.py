@@ -1,25 +1,78 @@
-"""The fusion passes in the order they run: graph fusion first, then UB fusion, by priority."""
+"""The fusion passes in the order they run: graph fusion first, then UB fusion, by priority.
+
+Priorities from 4000 are those of the engine's own configuration where they are public (spec of the pass groups Main and Down);
+clean-ups, which the engine runs in its graph stages, stand before.
+"""
 
 from __future__ import annotations
 
-from npu.graph.passes import conv_activation, conv_batchnorm, conv_relu
+from npu.graph.passes import (
+    add_norm,
+    attention,
+    cast_elimination,
+    common_subexpressions,
+    concat_slice,
+    conv_activation,
+    conv_batchnorm,
+    conv_relu,
+    conv_scale,
+    gelu,
+    gemm_to_matmul,
+    layer_norm,
+    matmul_activation,
+    matmul_bias,
+    pad_conv,
+    quantise,
+    reshape_elimination,
+    rms_norm,
+    softmax,
+    swish,
+    transpose_elimination,
+    vector_chain,
+)
 from npu.graph.passes.base import GRAPH, UB, NearMiss, Outcome, Pass, Work
 from npu.graph.switches import Switches
 
 PASSES: tuple[Pass, ...] = (
+    Pass(common_subexpressions.NAME, GRAPH, 1000, common_subexpressions.run),
+    Pass(cast_elimination.NAME, GRAPH, 1010, cast_elimination.run),
+    Pass(reshape_elimination.NAME, GRAPH, 1020, reshape_elimination.run),
+    Pass(transpose_elimination.NAME, GRAPH, 1030, transpose_elimination.run),
+    Pass(concat_slice.NAME, GRAPH, 1040, concat_slice.run),
+    Pass(quantise.REQUANT, GRAPH, 4010, quantise.run_requant),
+    Pass(pad_conv.NAME, GRAPH, 4190, pad_conv.run),
     Pass(conv_batchnorm.NAME, GRAPH, 4060, conv_batchnorm.run),
+    Pass(conv_scale.SCALE, GRAPH, 4070, conv_scale.run_scale),
+    Pass(conv_scale.BIAS, GRAPH, 4080, conv_scale.run_bias),
+    Pass(layer_norm.NAME, GRAPH, 4336, layer_norm.run, fixed=True),
+    Pass(rms_norm.NAME, GRAPH, 4337, rms_norm.run, fixed=True),
+    Pass(add_norm.LAYER, GRAPH, 4338, add_norm.run_layer, fixed=True),
+    Pass(add_norm.RMS, GRAPH, 4341, add_norm.run_rms, fixed=True),
+    Pass(attention.NAME, GRAPH, 4345, attention.run, fixed=True),
+    Pass(softmax.NAME, GRAPH, 4344, softmax.run, fixed=True),
+    Pass(gelu.NAME, GRAPH, 4350, gelu.run, fixed=True),
+    Pass(gemm_to_matmul.NAME, GRAPH, 5100, gemm_to_matmul.run),
+    Pass(matmul_bias.NAME, GRAPH, 5120, matmul_bias.run),
+    Pass(quantise.CONV, UB, 4000, quantise.run_conv),
+    Pass(quantise.PRODUCT, UB, 4010, quantise.run_product),
+    Pass(matmul_activation.NAME, UB, 4300, matmul_activation.run, fixed=True),
     Pass(conv_activation.NAME, UB, 5000, conv_activation.run),
     Pass(conv_relu.NAME, UB, 5000, conv_relu.run),
+    Pass(swish.NAME, UB, 5900, swish.run, fixed=True),
+    Pass(vector_chain.NAME, UB, 5940, vector_chain.run, fixed=True),
 )
 
 
-def run(work: Work, switches: Switches) -> tuple[dict[str, dict[str, Outcome]], list[NearMiss]]:
-    """Run every pass that is on. The counts by kind and name (switched-off passes do not appear) and all near misses."""
+def run(work: Work, switches: Switches, open_shapes: bool = False) -> tuple[dict[str, dict[str, Outcome]], list[NearMiss]]:
+    """Run every pass that is on. The counts by kind and name (switched-off passes do not appear) and all near misses.
+
+    open_shapes: the model will be launched operator by operator with shapes that are known then; passes for fixed shapes rest.
+    """
     counts: dict[str, dict[str, Outcome]] = {GRAPH: {}, UB: {}}
     misses: list[NearMiss] = []
     for kind in (GRAPH, UB):
         for each in sorted((p for p in PASSES if p.kind == kind), key=lambda p: p.priority):
-            if not switches.on(each.name, kind, each.switchable):
+            if not switches.on(each.name, kind, each.switchable) or (open_shapes and each.fixed):
                 continue
             outcome = each.run(work)
             counts[kind][each.name] = outcome

@@ -24,8 +24,10 @@ def _norms() -> tuple[Op, ...]:
 
 
 NORMS = _norms()
-FORMS = (*(Form("RmsNorm", Op(("Mul",), (n, GAMMA), commutes=True), last_axis) for n in NORMS),
-         *(Form("RmsNorm", n, last_axis) for n in NORMS))
+FORMS = (
+    *(Form("RmsNorm", Op(("Mul",), (n, GAMMA), commutes=True), last_axis) for n in NORMS),
+    *(Form("RmsNorm", n, last_axis) for n in NORMS),
+)
 
 
 def run(work: Work) -> Outcome:

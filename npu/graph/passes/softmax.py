@@ -30,8 +30,10 @@ def last_axis(found: Match, root: Any) -> str:
     return ""
 
 
-FORMS = (Form("SoftmaxV2", _form(Op(("Exp",), (Op(("Sub",), (X, Op(("ReduceMax",), (X,)))),))), last_axis),
-         Form("SoftmaxV2", _form(Op(("Exp",), (X,))), last_axis))
+FORMS = (
+    Form("SoftmaxV2", _form(Op(("Exp",), (Op(("Sub",), (X, Op(("ReduceMax",), (X,)))),))), last_axis),
+    Form("SoftmaxV2", _form(Op(("Exp",), (X,))), last_axis),
+)
 
 
 def run(work: Work) -> Outcome:

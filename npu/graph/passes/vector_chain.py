@@ -8,16 +8,45 @@ from __future__ import annotations
 from typing import Any
 
 from npu.graph.passes.base import Outcome, Work
-from npu.graph.passes.fusing import ACTIVATIONS, shape
+from npu.graph.passes.fusing import shape
 from npu.graph.passes.matcher import escapes
 from npu.patterns import named
 
 NAME = named("TbeEltwiseFusionPass").name
 MOST = 8  # nodes of one kernel: more results than that do not fit the unified buffer side by side
 ELEMENTWISE = {
-    "Add", "Sub", "Mul", "Div", "Max", "Min", "Abs", "Neg", "Reciprocal", "Sqrt", "Exp", "Log", "Ceil", "Floor", "Round", "Sign", "Erf",
-    "Clip", "Relu", "LeakyRelu", "Sigmoid", "Tanh", "Elu", "Selu", "HardSigmoid", "HardSwish", "Softplus", "Softsign", "Gelu", "Mish",
-    "Pow", "Sum",
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Max",
+    "Min",
+    "Abs",
+    "Neg",
+    "Reciprocal",
+    "Sqrt",
+    "Exp",
+    "Log",
+    "Ceil",
+    "Floor",
+    "Round",
+    "Sign",
+    "Erf",
+    "Clip",
+    "Relu",
+    "LeakyRelu",
+    "Sigmoid",
+    "Tanh",
+    "Elu",
+    "Selu",
+    "HardSigmoid",
+    "HardSwish",
+    "Softplus",
+    "Softsign",
+    "Gelu",
+    "Mish",
+    "Pow",
+    "Sum",
 }
 FLOATS = {"FLOAT", "FLOAT16", "BFLOAT16"}
 
@@ -39,23 +68,21 @@ def run(work: Work) -> Outcome:
             if known is not None and known.root is not maker:
                 continue
             outcome.matched += 1
-            members = (*work.members(maker), *work.members(node))
-            reason = escapes(list(members), work.held[id(node)].root if id(node) in work.held else node)
+            members = [*work.members(maker), *work.members(node)]
+            reason = escapes(members, node)
+            if not reason and len(members) > MOST:
+                reason = f"the kernel would do {len(members)} operators, {MOST} fit"
             if reason:
                 outcome.refuse(NAME, maker, reason)
-            elif len(members) > MOST:
-                outcome.refuse(NAME, maker, f"the kernel would do {len(members)} operators, {MOST} fit")
-            else:
-                root = work.held[id(node)].root if id(node) in work.held else node
-                head = work.held[id(maker)].head if id(maker) in work.held else maker
-                first = known.nodes[0] if known is not None and known.kernel else head
-                work.group([maker, node], "Eltwise", NAME, head=first, root=root, rounds=True)
-                outcome.effected += 1
+                continue
+            head = known.head if known is not None else maker
+            work.group([maker, node], "Eltwise", NAME, head=head, root=node, rounds=True)
+            outcome.effected += 1
     return outcome
 
 
 def _vector(work: Work, node: Any) -> bool:
     known = work.held.get(id(node))
     if known is not None:
-        return known.rounds or known.kernel in ACTIVATIONS
+        return known.rounds
     return node.op_type in ELEMENTWISE and not node.domain

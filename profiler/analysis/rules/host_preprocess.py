@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from profiler.analysis.context import Context
-from profiler.analysis.edits import Aside
+from profiler.analysis.edits import Aside, OwnTime
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.own_time import OwnTimes
 from profiler.analysis.rules.host import H2D, copies_of, in_markers, items, next_anchor, submission
@@ -20,7 +20,8 @@ EVIDENCE_MOST = 3
 
 def host_preprocess(context: Context) -> Iterator[Finding]:
     """Fires when a thread's own time before copies to the device (with the framework operators in it, without data loading and
-    garbage collection) leaves the device idle for IDLE_SHARE of the window. Gain: another thread prepares one item ahead.
+    garbage collection) leaves the device idle for IDLE_SHARE of the window. Gain: another thread prepares one item
+    ahead; beside it stands what it would be if the host had nothing to prepare.
     Silent when the device is busy meanwhile."""
     own = preparing(context)
     count = items(context, own.row)
@@ -34,6 +35,7 @@ def host_preprocess(context: Context) -> Iterator[Finding]:
         "each_ns": round(int(time.sum()) / count),
         "idle_ns": idle,
         "idle_share": idle / context.length,
+        "gone_ns": max(0, context.gain((OwnTime(own.row, own.ns - time),))),
     }
     longest = own.row[np.argsort(-time, kind="stable")][:EVIDENCE_MOST]
     yield judged(

@@ -10,18 +10,23 @@ from npu.units import duration
 from profiler import intervals
 from profiler.analysis.calls import SYNC_DEVICE, SYNC_STREAM, column
 from profiler.analysis.context import Context
-from profiler.analysis.edits import DropCalls, Edit, Narrow, Spread
+from profiler.analysis.edits import DropCalls, Edit, Narrow, Scale, Spread
 from profiler.analysis.gaps import busy
+from profiler.analysis.graph import GAP_FLOOR
 from profiler.analysis.groups import changes
 from profiler.analysis.judge import REPEAT_MIN, WARNING, Name, judged
 from profiler.analysis.rules.buffers import Buffers
+from profiler.analysis.rules.packing import Kernel, stretch
 from profiler.analysis.rules.sync_every_submit import direct
 from profiler.analysis.views.roofline import cores
 from profiler.findings import Finding
 from profiler.trace import Array
 
 NAME = Name("one-stream", 27, "host")
+VECTOR = ("AI_VECTOR_CORE", "MIX_AIV")
+TURNS = 1.9  # times as long on two streams: kernels take turns at the cores
 MOST = 8  # streams tried; more feeds than this share them
+SAMPLED = 16  # steps whose buffers are compared; the others do the same
 ENOUGH = 0.95  # of the best gain: fewer streams that reach it are preferred
 EVIDENCE_MOST = 3
 
@@ -30,9 +35,9 @@ def one_stream(context: Context) -> Iterator[Finding]:
     """Fires per stream that serves several host threads, or steps with buffers of their own, when kernels leave cores free or
     copies on the same stream run uncovered, and more streams gain 3 % of the window.
 
-    Gain: items in turn on 2 to 8 streams; as many kernels at once as find cores; each copy engine stays one; waits are for own
-    work only, and those right behind each submission are not made. Silent where buffers prove that each item needs the one
-    before it. Without known buffers only threads count as independent with medium confidence, steps with low.
+    Gain: items in turn on 2 to 8 streams; kernels begin when the cores they ask for are free; each copy engine stays one; waits
+    are for own work only, and those right behind each submission are not made. Silent where buffers prove that each item needs
+    the one before it, and for steps of one thread where buffers are not known: nothing says that they are independent.
     """
     if not len(context.launches.row) or not len(context.trace.api):
         return
@@ -51,26 +56,27 @@ def _on(context: Context, device: int, stream: int, rows: Array) -> Iterator[Fin
     if count < REPEAT_MIN:
         return
     fill = _fill(context, rows)
-    room = max(1, int(1 / fill + 1e-9))
     exposed = _exposed(context, device, rows)
-    if room < 2 and exposed < WARNING * context.length:
+    kernels = rows[context.trace.tasks_of("kernel")[rows]]
+    if _stretch(context, rows, item, 2) > TURNS and exposed < WARNING * context.length:
         return
     buffers = Buffers(context)
     if threads < 2 and not buffers.known:
         return
-    most = min(MOST, threads if threads > 1 else MOST, _independent(context, buffers, rows, item))
+    most = min(MOST, threads if threads > 1 else MOST, _independent(context, buffers, device, rows, threads))
     if most < 2:
         return
     free: tuple[Edit, ...] = _waits(context, stream, rows, threads)
     base = max(0, context.gain(free)) if free else 0
     widths = sorted({k for k in (2, 4, 8, most) if k <= most})
-    gains = {k: context.gain((*free, Spread(rows, item, k, min(k, room)))) for k in widths}
+    edits = {k: (*free, Spread(rows, item, k, k), Scale(kernels, _stretch(context, rows, item, k))) for k in widths}
+    gains = {k: context.gain(made) for k, made in edits.items()}
     best = max(gains.values())
     if best - base < WARNING * context.length:
         return
     chosen = min(k for k in widths if gains[k] >= ENOUGH * best)
     heads = rows[changes(item)]
-    calls = context.launches.row[rows]
+    calls = context.launches.row[kernels]
     facts = {
         "items": count,
         "threads": threads,
@@ -78,16 +84,16 @@ def _on(context: Context, device: int, stream: int, rows: Array) -> Iterator[Fin
         "fill_share": fill,
         "exposed_ns": exposed,
         "curve": ", ".join(f"{k}: {duration(max(0, gains[k]))}" for k in widths),
-        "models": len(np.unique(column(context.trace, "task", "model")[rows[context.trace.tasks_of("kernel")[rows]]])),
+        "models": len(np.unique(column(context.trace, "task", "model")[kernels])),
     }
     yield judged(
         context,
         NAME,
         facts,
-        (*free, Spread(rows, item, chosen, min(chosen, room))),
+        edits[chosen],
         confidence="medium",
         evidence=context.tasks_shown(heads[:EVIDENCE_MOST]),
-        sites=context.sites(calls[context.trace.tasks_of("kernel")[rows]]),
+        sites=context.sites(calls),
         method="model",
     )
 
@@ -119,6 +125,28 @@ def _fill(context: Context, rows: Array) -> float:
     return max(1e-3, float((share * length[known]).sum() / max(1, length[known].sum())))
 
 
+def _stretch(context: Context, rows: Array, item: Array, streams: int) -> float:
+    """How many times as long the kernels of the median item take on so many streams side by side."""
+    trace, task = context.trace, context.trace.task
+    kernels = np.flatnonzero(trace.tasks_of("kernel")[rows])
+    spent = np.bincount(item[kernels], context.basis.durations(rows[kernels]))
+    median = int(np.argsort(spent, kind="stable")[len(spent) // 2])
+    mine = rows[kernels[item[kernels] == median]]
+    blocks = column(trace, "task", "block_dim")[mine].astype(np.int64)
+    mixed = np.maximum(column(trace, "task", "mix_block_dim")[mine], 0)
+    vector = np.isin(column(trace, "task", "task_type")[mine], trace.strings.matching(lambda text: text in VECTOR))
+    blocks = np.where(blocks > 0, blocks, np.where(vector, context.chip.vector_cores, context.chip.aic))
+    cube = np.minimum(np.where(vector, 0, blocks), context.chip.aic)
+    wide = np.minimum(np.where(vector, blocks, mixed), context.chip.vector_cores)
+    gap = np.diff(task["start"][mine], prepend=task["start"][mine[:1]])
+    gap[1:] = np.clip(gap[1:] - context.basis.durations(mine)[:-1], 0, GAP_FLOOR)
+    made = [
+        Kernel(*values)
+        for values in zip(cube.tolist(), wide.tolist(), context.basis.durations(mine).tolist(), gap.tolist(), strict=True)
+    ]
+    return stretch(made, streams, context.chip.aic, context.chip.vector_cores)
+
+
 def _exposed(context: Context, device: int, rows: Array) -> int:
     """Time of copies on the stream that no kernel covers, ns."""
     task = context.trace.task
@@ -127,16 +155,31 @@ def _exposed(context: Context, device: int, rows: Array) -> int:
     return intervals.length(intervals.subtract(spans, busy(context.trace, device, copies=False)))
 
 
-def _independent(context: Context, buffers: Buffers, rows: Array, item: Array) -> int:
-    """How many items in a row touch no buffer that another of them needs; MOST where buffers are not known."""
+def _independent(context: Context, buffers: Buffers, device: int, rows: Array, threads: int) -> int:
+    """How many items in a row touch no buffer that another of them needs; MOST where buffers are not known. What an item does on
+    other streams (its copies) belongs to it: it is what its thread launched in the same step."""
     if not buffers.known:
         return MOST
-    groups: list[list[int]] = [_distinct(buffers, part) for part in np.split(rows, np.flatnonzero(changes(item))[1:])]
-    for apart in range(1, MOST):
-        pairs = list(zip(groups, groups[apart:], strict=False))
-        if any(buffers.conflict(a, b) for first, second in pairs for a in first for b in second):
-            return apart
+    launches, api = context.launches, context.trace.api
+    own = np.unique(api["thread"][launches.row[rows]])
+    task = context.tasks_in_window((launches.row >= 0) & (context.trace.task["device"] == device))
+    task = task[np.isin(api["thread"][launches.row[task]], own)]
+    task = task[np.argsort(launches.time[task], kind="stable")]
+    if threads > 1:
+        groups = [_distinct(buffers, task[api["thread"][launches.row[task]] == thread]) for thread in own]
+        apart = any(_needs(buffers, a, b) for n, a in enumerate(groups) for b in groups[n + 1 :])
+        return 1 if apart else MOST
+    step = np.maximum.accumulate(context.steps.of(launches.time[task]))
+    groups = [_distinct(buffers, part) for part in np.split(task, np.flatnonzero(changes(step))[1:])[:SAMPLED]]
+    for distance in range(1, MOST):
+        if any(_needs(buffers, a, b) for a, b in zip(groups, groups[distance:], strict=False)):
+            return distance
     return MOST
+
+
+def _needs(buffers: Buffers, first: list[int], second: list[int]) -> bool:
+    """Some task of the second group has to come after one of the first."""
+    return any(buffers.conflict(a, b) for a in first for b in second)
 
 
 def _distinct(buffers: Buffers, rows: Array) -> list[int]:

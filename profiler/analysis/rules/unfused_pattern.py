@@ -70,6 +70,8 @@ def _matches(context: Context, rows: Array, same: Array, free: Array, pattern: P
     trace = context.trace
     kinds = [np.isin(trace.task["op_type"][rows], [i for i in map(trace.strings.find, step) if i >= 0]) for step in pattern.steps]
     shortest = len(kinds) - pattern.optional_tail
+    if pattern.vector_at >= 0:
+        kinds[pattern.vector_at] &= _adds_vector(context, rows)
     alive = kinds[0] & free
     tails: list[Array] = []
     heads = np.zeros(0, np.int64)
@@ -86,6 +88,16 @@ def _matches(context: Context, rows: Array, same: Array, free: Array, pattern: P
     # Only matches that reached the obligatory length count; what an optional step adds to them counts as well.
     kept = [t[np.isin(t - depth, heads)] for depth, t in enumerate(tails, 1)]
     return heads, np.sort(np.concatenate([heads[:0], *kept]))
+
+
+def _adds_vector(context: Context, rows: Array) -> Array:
+    """Mask: kernels with an operand of one dimension among the first two; all where shapes were not recorded."""
+    task, text = context.trace.task, context.trace.strings
+    if "in_shapes" not in task:
+        return np.ones(len(rows), bool)
+    kinds, place = np.unique(task["in_shapes"][rows], return_inverse=True)
+    vectors = [any(s is not None and len(s) <= 1 for s in shapes(text[k])[:2]) for k in kinds.tolist()]
+    return np.asarray(vectors, bool)[place.ravel()]
 
 
 def _read_elsewhere(context: Context, rows: Array, at: Array, after: Array) -> Array:

@@ -11,6 +11,7 @@ from profiler.analysis.views.basis import Basis
 from profiler.trace import Array, Columns
 
 ALLOC, FREE = (events.MEMORY_EVENTS.index(e) for e in ("alloc", "free"))
+ALLOCATORS = ("PTA", "PTA+GE", "GE")  # components whose rows tell allocated and reserved bytes of one pool, the framework's first
 OWNERS_MOST = 10
 SLOPE_MIN = 5  # steps a slope needs
 
@@ -23,8 +24,11 @@ class Owner(NamedTuple):
 
 class Memory(NamedTuple):
     """One device. peak, at: highest allocated and when; reserved: highest reserved; fragmentation_share: 1 - allocated/reserved
-    at that moment (None where no reservation was recorded). owners: what lived at the peak. slope: growth per step of the
-    allocated bytes at step ends, fit: its R squared (None below SLOPE_MIN steps). allocs, frees: events inside the window."""
+    while that much is reserved, with the most that was allocated then (None where no reservation was recorded). samples: rows
+    that is told from. owners: what lived at the peak. slope: growth per step of the allocated bytes at step ends, fit: its R
+    squared (None below SLOPE_MIN steps), late_slope: of the later half of the steps. allocs, frees: events inside the window.
+
+    Where several components report, the curves are those of the framework's allocator: pools do not add up to one curve."""
 
     device: int
     peak_bytes: int
@@ -36,6 +40,8 @@ class Memory(NamedTuple):
     fit: float | None
     allocs: int
     frees: int
+    samples: int = 0
+    late_slope: float | None = None
 
 
 def memory(basis: Basis) -> tuple[Memory, ...]:
@@ -67,13 +73,16 @@ def curve(table: Columns, rows: Array) -> Array:
 
 
 def _of_device(basis: Basis, table: Columns, rows: Array, device: int) -> Memory:
+    everything, rows = rows, _allocator(basis, table, rows)
     allocated = curve(table, rows)
     top = int(np.argmax(allocated))
     reserved = table.get("reserved")
     held = reserved[rows].astype(np.int64) if reserved is not None else np.full(len(rows), -1)
-    most = int(np.argmax(held))
-    inside = (table["time"][rows] >= basis.window[0]) & (table["time"][rows] < basis.window[1])
+    most = int(np.argmax(np.where(held == held.max(), allocated, -1)))
+    inside = (table["time"][everything] >= basis.window[0]) & (table["time"][everything] < basis.window[1])
+    event = table["event"][everything]
     slope, fit = _slope(basis, table["time"][rows], allocated)
+    late, _ = _slope(basis, table["time"][rows], allocated, later=True)
     return Memory(
         device,
         int(allocated[top]),
@@ -83,9 +92,22 @@ def _of_device(basis: Basis, table: Columns, rows: Array, device: int) -> Memory
         _owners(basis, table, rows[: top + 1]),
         slope,
         fit,
-        int((inside & (table["event"][rows] == ALLOC)).sum()),
-        int((inside & (table["event"][rows] == FREE)).sum()),
+        int((inside & (event == ALLOC)).sum()),
+        int((inside & (event == FREE)).sum()),
+        len(rows),
+        late,
     )
+
+
+def _allocator(basis: Basis, table: Columns, rows: Array) -> Array:
+    """Rows of the first component of ALLOCATORS that reports here; all rows where none does."""
+    component = table.get("component")
+    if component is not None:
+        for name in ALLOCATORS:
+            mine: Array = rows[component[rows] == basis.trace.strings.find(name)]
+            if len(mine):
+                return mine
+    return rows
 
 
 def _owners(basis: Basis, table: Columns, rows: Array) -> tuple[Owner, ...]:
@@ -111,11 +133,12 @@ def _owners(basis: Basis, table: Columns, rows: Array) -> tuple[Owner, ...]:
     return tuple(Owner(name, size, count) for name, (size, count) in ordered[:OWNERS_MOST])
 
 
-def _slope(basis: Basis, time: Array, allocated: Array) -> tuple[float | None, float | None]:
-    """Least-squares growth per step of the allocated bytes at step ends, and its R squared."""
+def _slope(basis: Basis, time: Array, allocated: Array, later: bool = False) -> tuple[float | None, float | None]:
+    """Least-squares growth per step of the allocated bytes at step ends (of the later half of the steps), and its R squared."""
     ends = basis.steps.ends[basis.steps.first :]
     if len(ends) < SLOPE_MIN:
         return None, None
+    ends = ends[len(ends) // 2 :] if later else ends
     at = np.searchsorted(time, ends, side="right") - 1
     values = np.where(at >= 0, allocated[np.maximum(at, 0)], 0).astype(float)
     steps = np.arange(len(values), dtype=float)

@@ -60,7 +60,9 @@ def arguments(function: Function) -> list[object]:
 def test_the_table_is_the_public_surface():
     assert sorted(BY_NAME) == sorted(NAMES)
     assert len(BY_NAME) == len(table())
-    counts = {group: sum(n.startswith(group + ".") for n in NAMES) for group in ("rt", "mdl", "op", "blas", "prof", "media", "util")}
+    counts = {
+        group: sum(n.startswith(group + ".") for n in NAMES) for group in ("rt", "mdl", "op", "blas", "prof", "media", "util")
+    }
     assert sum("." not in n for n in NAMES) == 47 and counts["util"] == 7 and counts["blas"] == 12
 
 
@@ -88,7 +90,7 @@ def test_wrong_arguments_are_a_type_error_with_the_full_name(acl, name):
     with pytest.raises(TypeError, match=rf"acl\.{name} args parse failed"):
         called(acl, name)(*[0] * 40)
     with pytest.raises(TypeError):
-        called(acl, name)(**{"a": 0})
+        called(acl, name)(a=0)
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in NOT_CALLED])

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ctypes
 import itertools
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npu.device.memory import BASE, HUGE_PAGE, PAGE, Memory, device_of
+from npu.errors import NpuError
 
 GIB = 1 << 30
 
@@ -70,3 +72,34 @@ def test_random_use_never_overlaps_and_gives_everything_back(steps):
     for block in live:
         memory.free(block.address)
     assert memory.largest_free == memory.capacity and memory.used == 0
+
+
+def test_what_is_attached_side_by_side_is_one_block():
+    """Three pieces: two whose bytes follow each other are one range of addresses, the third stays by itself."""
+    memory = Memory(0, GIB)
+    buffer = (ctypes.c_char * (4 * PAGE))()
+    place = ctypes.addressof(buffer)
+    start = memory.window(4 * PAGE)
+    memory.attach(start + PAGE, PAGE, place + PAGE)
+    memory.attach(start, PAGE, place)
+    memory.attach(start + 2 * PAGE, PAGE, place + 3 * PAGE)
+    block, offset = memory.find(start + PAGE + 7)
+    assert (block.address, block.span, offset) == (start, 2 * PAGE, PAGE + 7)
+    assert memory.find(start + 2 * PAGE)[0].span == PAGE and memory.find(start + 3 * PAGE) is None
+    assert memory.host(start + PAGE) == place + PAGE and memory.host(start + 2 * PAGE) == place + 3 * PAGE
+    assert memory.detach(start) and not memory.detach(start)
+    assert memory.find(start) is None and memory.find(start + PAGE)[0].span == PAGE
+    with pytest.raises(NpuError, match="not_device_memory"):
+        memory.host(start)
+    assert device_of(start) == 0 and memory.window(1) >= start + 4 * PAGE
+
+
+def test_a_moved_block_keeps_its_address_until_it_is_freed():
+    memory = Memory(0, GIB)
+    a, b = memory.alloc(1000), memory.alloc(1000)
+    buffer = (ctypes.c_char * 1024)()
+    before = memory.host(b.address), memory.changes
+    memory.move(a.address, ctypes.addressof(buffer))
+    assert memory.host(a.address + 5) == ctypes.addressof(buffer) + 5 and memory.host(b.address) == before[0]
+    memory.free(a.address)
+    assert memory.changes == before[1] + 1 and memory.host(a.address) == memory.host(b.address) - 1024

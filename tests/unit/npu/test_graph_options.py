@@ -35,12 +35,12 @@ def test_defaults_and_output_suffix():
     ({"log": "loud"}, "E10010", "loud"),
     ({"disable_reuse_memory": "2"}, "E10006", "either 1 or 0"),
     ({"enable_single_stream": "yes"}, "E10005", "true or false"),
-    ({"dynamic_dims": "1;2"}, "E10001", "--dynamic_dims"),
+    ({"dynamic_dims": "1;2"}, "E10040", "--dynamic_dims"),
     ({"auto_tune_mode": "RL"}, "E10001", "AOE"),
     ({"colour": "red"}, "E10001", "--colour"),
     ({"output": ""}, "E10004", "--output"),
     ({"output": "folder/"}, "E10022", "file name"),
-    ({"precision_mode": "allow_mix_precision"}, "E10001", "must_keep_origin_dtype"),
+    ({"precision_mode": "allow_mix_precision_bf16"}, "E10001", "must_keep_origin_dtype"),
     ({"precision_mode": "force_fp16", "precision_mode_v2": "fp16"}, "E10056", "--precision_mode_v2"),
     ({"buffer_optimize": "off_optimize"}, "E10001", "l2_optimize"),
 ])
@@ -76,8 +76,8 @@ def test_input_shapes():
     assert parse_shapes("") == {}
 
 
-@pytest.mark.parametrize("text, code", [("1,3,4", "E10002"), ("x:1,2.5", "E10002"), ("x:1,-1", "E10011"), ("x:1,0", "E10011"),
-                                        ("x:1~4,3", "E10001"), ("x:1,,3", "E10002")])
+@pytest.mark.parametrize("text, code", [("1,3,4", "E10002"), ("x:1,2.5", "E10002"), ("x:1,-2", "E10011"), ("x:1,0", "E10011"),
+                                        ("x:4~1,3", "E10002"), ("x:1,,3", "E10002")])
 def test_wrong_input_shapes(text, code):
     with pytest.raises(AtcError) as caught:
         parse_shapes(text)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npu.device.scheduler import PROGRAM_GAP, QUEUE_GAP, Scheduler
-from npu.device.task import COPY, KERNEL, RECORD, WAIT, Event, Row, Step, Task
+from npu.device.task import COPY, KERNEL, OTHER, RECORD, WAIT, Event, Row, Step, Task
 from npu.events import TABLES
 from npu.soc import find
 
@@ -175,3 +175,99 @@ def test_shared_bandwidth_conserves_work(sizes):
         chip.submit(number, Task(COPY, size, Row(), engine="h2d"), 0)
     chip.advance(1 << 40)
     assert abs(max(r["end"] for r in rows) - sum(sizes)) <= len(sizes) ** 2
+
+
+def test_a_gate_holds_its_stream_until_it_opens():
+    chip, rows = device()
+    chip.add_stream(1)
+    opened = [-1]
+    task = Task(OTHER, 0, Row())
+    reached: list[int] = []
+    task.gate, task.on_start = (lambda: opened[0]), reached.append
+    chip.submit(1, task, 500)
+    chip.submit(1, kernel(1_000), 0)
+    chip.advance(10_000)
+    assert reached == [500] and task.done_at == -1 and rows == []
+    opened[0] = 0
+    assert chip.next_event() == 10_000  # it ends now
+    chip.advance(20_000)
+    assert (task.done_at, rows[0]["start"], rows[1]["end"]) == (10_000, 500, 11_000)
+
+
+def test_the_event_of_another_device_can_lie_ahead():
+    """This device has simulated up to 1 us, the other one's event happened at 7 us: the wait ends then."""
+    chip, _ = device()
+    chip.add_stream(1)
+    event = Event(0)
+    wait = Task(WAIT, 0, Row(), event=event, target=1)
+    chip.submit(1, wait, 0)
+    chip.advance(1_000)
+    event.completed, event.time = 1, 7_000
+    assert chip.next_event() == 7_000
+    chip.advance(8_000)
+    assert wait.done_at == 7_000
+
+
+def test_a_head_that_waits_too_long_fails_and_the_stream_goes_on():
+    chip, _ = device()
+    stream = chip.add_stream(1)
+    wait = Task(WAIT, 0, Row(), event=Event(0), target=1)
+    wait.limit = 2_000
+    chip.submit(1, wait, 1_000)
+    behind = kernel(1_000)
+    chip.submit(1, behind, 1_000)
+    assert chip.next_event() == 1_000
+    chip.advance(10_000)
+    assert (wait.done_at, behind.done_at) == (3_000, 4_000)
+    assert stream.error is not None and stream.error.situation == "wait_timeout" and stream.culprit is wait
+
+
+def test_a_stream_that_stops_forgets_what_comes_behind_a_failure():
+    chip, rows = device()
+    stream = chip.add_stream(1)
+    stream.stops = True
+    wait = Task(WAIT, 0, Row(), event=Event(0), target=1)
+    wait.limit = 2_000
+    tasks = [wait, kernel(1_000), kernel(1_000)]
+    for task in tasks[:2]:
+        chip.submit(1, task, 0)
+    chip.advance(5_000)
+    chip.submit(1, tasks[2], 5_000)
+    assert [t.done_at for t in tasks] == [2_000, 2_000, 5_000]
+    assert len(rows) == 1 and stream.failed and stream.idle
+
+
+def test_a_kernel_over_its_limit_is_stopped_with_an_error():
+    chip, _ = device()
+    stream = chip.add_stream(1)
+    chip.kernel_limit = 3_000
+    slow, fast = kernel(10_000), kernel(1_000)
+    chip.submit(1, slow, 0)
+    chip.submit(1, fast, 0)
+    chip.advance(100_000)
+    assert (slow.done_at, fast.done_at) == (3_000, 3_000 + QUEUE_GAP + 1_000)
+    assert stream.error is not None and stream.error.situation == "aicore_timeout"
+
+
+def test_clearing_a_stream_lets_go_of_its_cores():
+    chip, _ = device()
+    chip.add_stream(1)
+    chip.add_stream(2)
+    held, other = kernel(50_000, aic=20), kernel(1_000, aic=20)
+    chip.submit(1, held, 0)
+    chip.submit(2, other, 0)
+    chip.advance(2_000)
+    chip.clear(1)
+    chip.advance(10_000)
+    assert (held.done_at, other.done_at) == (2_000, 3_000)
+
+
+def test_of_two_heads_the_one_of_lower_priority_number_goes_first():
+    chip, _ = device()
+    for number, priority in ((1, 0), (2, 5), (3, 1)):
+        chip.add_stream(number, priority)
+    tasks = {n: kernel(1_000, aic=20) for n in (1, 2, 3)}
+    for number, when in ((1, 0), (2, 100), (3, 200)):
+        chip.submit(number, tasks[number], when)
+    chip.advance(10_000)
+    assert [tasks[n].done_at for n in (1, 3, 2)] == [1_000, 2_000, 3_000]

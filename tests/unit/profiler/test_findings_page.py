@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from profiler import texts
+from profiler.analysis.ranks.joint import JOINT
 from profiler.analysis.rules import RULES
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -21,7 +22,7 @@ def test_the_page_is_up_to_date() -> None:
 
 
 def test_every_text_belongs_to_a_rule_and_speaks_of_the_same_facts_in_both_languages() -> None:
-    known = {id for rule in RULES for id in (rule.id, *rule.also)}
+    known = {id for rule in (*RULES, *JOINT) for id in (rule.id, *rule.also)}
     for lang in texts.LANGUAGES:
         said = texts.table(lang)["finding"]
         assert set(said) == known
@@ -33,5 +34,5 @@ def test_every_text_belongs_to_a_rule_and_speaks_of_the_same_facts_in_both_langu
 
 
 def test_every_rule_says_when_it_fires() -> None:
-    for rule in RULES:
+    for rule in (*RULES, *JOINT):
         assert rule.run.__doc__ and "Fires" in rule.run.__doc__, rule.id

@@ -1,0 +1,114 @@
+"""Where ranks leave what the others wait for, each thing under a key and the rank's number.
+
+Ranks of one process share a dict; ranks of several processes share a folder, one file per thing, which appears whole (it is
+renamed into place) and is read by mapping it. `Board` is the boundary, `LocalBoard` its smallest form.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from npu.errors import NpuError
+
+HEAD = struct.Struct("<qI")  # arrival in ns, bytes of the facts that follow as JSON; then the data
+KEPT = 4  # things of its own a rank keeps: the others have surely read what is older
+
+
+class Note(NamedTuple):
+    """What one rank left: when it came (ns of its own timeline), facts, data."""
+
+    arrival: int
+    facts: Mapping[str, object]
+    data: bytes | memoryview
+
+
+class Board(Protocol):
+    """One for each rank."""
+
+    def put(self, key: str, rank: int, note: Note) -> None:
+        """Leave something."""
+
+    def get(self, key: str, rank: int) -> Note | None:
+        """What a rank left under a key; None while it has not."""
+
+    def leave(self, rank: int, ranks: int) -> None:
+        """This rank reads nothing more; after the last of all `ranks` the board is cleared away."""
+
+
+class LocalBoard:
+    """Of threads of one process."""
+
+    def __init__(self) -> None:
+        self.notes: dict[str, dict[int, Note]] = {}
+        self._own: dict[int, deque[str]] = {}
+
+    def put(self, key: str, rank: int, note: Note) -> None:
+        self.notes.setdefault(key, {})[rank] = note
+        mine = self._own.setdefault(rank, deque())
+        mine.append(key)
+        if len(mine) > KEPT:
+            old = mine.popleft()
+            self.notes[old].pop(rank, None)
+            if not self.notes[old]:
+                del self.notes[old]
+
+    def get(self, key: str, rank: int) -> Note | None:
+        return self.notes.get(key, {}).get(rank)
+
+    def leave(self, rank: int, ranks: int) -> None:
+        self._own.pop(rank, None)
+
+
+class FolderBoard:
+    """Of processes, in a folder they all see."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._own: deque[Path] = deque()
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise NpuError("hccl_internal", reason=f"{folder}: {error.strerror}") from error
+
+    def put(self, key: str, rank: int, note: Note) -> None:
+        facts = json.dumps(note.facts).encode()
+        path = self.folder / f"{key}.{rank}"
+        fresh = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            with fresh.open("wb") as file:
+                file.write(HEAD.pack(note.arrival, len(facts)))
+                file.write(facts)
+                file.write(note.data)
+            fresh.replace(path)
+        except OSError as error:
+            raise NpuError("hccl_internal", reason=f"{path}: {error.strerror}") from error
+        self._own.append(path)
+        if len(self._own) > KEPT:
+            self._own.popleft().unlink(missing_ok=True)
+
+    def get(self, key: str, rank: int) -> Note | None:
+        try:
+            with (self.folder / f"{key}.{rank}").open("rb") as file:
+                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError):
+            return None
+        view = memoryview(mapped)
+        arrival, length = HEAD.unpack_from(view)
+        facts = json.loads(bytes(view[HEAD.size : HEAD.size + length]))
+        return Note(arrival, facts, view[HEAD.size + length :])
+
+    def leave(self, rank: int, ranks: int) -> None:
+        with suppress(OSError):
+            (self.folder / f"left.{rank}").touch()
+            if len(list(self.folder.glob("left.*"))) >= ranks:
+                for path in self.folder.iterdir():
+                    path.unlink(missing_ok=True)
+                self.folder.rmdir()

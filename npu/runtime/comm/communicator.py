@@ -1,0 +1,223 @@
+"""A communicator: one rank's view of a group of ranks, known by a handle."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from npu.driver.door import DriverError
+from npu.errors import NpuError
+from npu.hccl.topology import Topology
+from npu.runtime.comm import meeting, settings
+from npu.runtime.comm.board import Board, FolderBoard, LocalBoard
+from npu.runtime.comm.meeting import Member
+from npu.runtime.comm.peers import Peers
+from npu.runtime.comm.settings import Settings
+from npu.runtime.context import Context, current
+from npu.runtime.process import Process
+from npu.runtime.thread import HostThread
+
+DEFAULT_NAME = "hccl_world_group"
+MOST_NAME = 127
+CONFIG = ("hcclBufferSize", "hcclDeterministic", "hcclCommName", "hcclUdi", "hcclOpExpansionMode", "hcclRdmaTrafficClass",
+          "hcclRdmaServiceLevel", "hcclWorldRankID", "hcclJobID", "aclGraphZeroCopyEnable")  # fmt: skip
+
+
+class Group:
+    """What the ranks of this process share about a group. results: of operations, made once for all ranks here."""
+
+    def __init__(self, folder: Path, members: list[Member], topology: Topology) -> None:
+        self.members, self.topology = members, topology
+        self.local = len({m.pid for m in members}) == 1
+        self.folder = folder
+        self.shared = LocalBoard()
+        self.owners: dict[int, HostThread] = {}  # who drives a rank of this process
+        self.left: set[int] = set()  # ranks that destroyed their communicator
+        self._results: dict[str, object] = {}
+
+    def board(self) -> Board:
+        if self.local:
+            return self.shared
+        tag = hashlib.sha256(str(sorted((m.pid, m.start) for m in self.members)).encode()).hexdigest()[:12]
+        return FolderBoard(self.folder / tag)  # a folder of this run: what an earlier one left is not read
+
+    def result(self, key: str, make: Callable[[], bytes]) -> bytes:
+        """What make() gives, made once for a key while it is the latest."""
+        if key not in self._results:
+            self._results = {key: make()}
+        found = self._results[key]
+        return found if isinstance(found, bytes) else make()
+
+
+class Groups(dict[str, Group]):
+    """The groups of a process by what its ranks met with."""
+
+
+class Communicator:
+    """rank of size; name: of the group, as profiles show it. failed: the situation of its first failed operation."""
+
+    def __init__(self, process: Process, thread: HostThread, context: Context, group: Group, rank: int, name: str,
+                 config: Settings) -> None:  # fmt: skip
+        self.rank, self.name, self.group, self.settings = rank, name, group, config
+        self.size = len(group.members)
+        self.context, self.dev = context, context.dev
+        self.board = group.board()
+        self.suspended = False
+        self.failed: NpuError | None = None
+        self.sequence = 0
+        self.pairs: dict[tuple[int, int], int] = defaultdict(int)  # sends so far by (source, destination)
+        self.identifier = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) % 1000
+        self.held = 2 * config.buffer if self.size > 1 else 0
+        try:
+            self.dev.hold(self.held)
+        except DriverError as error:
+            raise NpuError("hccl_memory", bytes=self.held, **error.facts) from error
+        group.owners[rank] = thread
+        self.handle = process.register(self)
+        if process.peers is None:
+            process.peers = Peers(process)
+        process.peers.drives(thread, self.dev.device)
+        atexit.register(self._leave)
+
+    def _leave(self) -> None:
+        self.board.leave(self.rank, self.size)
+
+    def number(self) -> int:
+        """Of the next operation all ranks take part in."""
+        self.sequence += 1
+        return self.sequence - 1
+
+    def close(self, process: Process) -> None:
+        atexit.unregister(self._leave)
+        self._leave()
+        self.group.left.add(self.rank)
+        self.dev.let_go(self.held)
+        process.objects.pop(self.handle, None)
+
+
+def of(process: Process, thread: HostThread, handle: int) -> Communicator:
+    """The communicator of a handle, driven by this thread from now on. NpuError hccl_pointer."""
+    found = process.objects.get(handle)
+    if not isinstance(found, Communicator):
+        raise NpuError("hccl_pointer", parameter="comm", value=handle)
+    found.group.owners[found.rank] = thread
+    if process.peers is not None:
+        process.peers.drives(thread, found.dev.device)
+    thread.device = found.context.device
+    return found
+
+
+def join(process: Process, thread: HostThread, folder: Path, rank: int, ranks: int, name: str, config: Settings) -> Communicator:
+    """Meet the others at a folder. NpuError hccl_param for a rank that cannot be, and what meeting.meet refuses."""
+    if not 0 <= rank < ranks:
+        raise NpuError("hccl_param", op="HcclCommInit", parameter="rank", value=rank, expected=f"0 to {ranks - 1}")
+    context = current(thread)
+    me = meeting.myself(process, thread, rank, context.dev.device)
+    members = meeting.meet(process, thread, folder, me, ranks, config.connect)
+    return admit(process, thread, context, folder, members, rank, name, config)
+
+
+def admit(process: Process, thread: HostThread, context: Context, folder: Path, members: list[Member], rank: int, name: str,
+          config: Settings, topology: Topology | None = None) -> Communicator:  # fmt: skip
+    """A communicator for ranks that have met."""
+    known = process.one(Groups)
+    key = f"{folder} {members[0].pid} {members[0].start} {name}"
+    group = known.get(key)
+    if group is None or rank in group.owners:
+        net = topology or Topology(process.machine.chip.family, tuple((m.server, m.device) for m in members))
+        slow = Topology(net.family, net.places, net.servers_per_pod, config.slow_links, config.slow_ranks)
+        group = known[key] = Group(folder, members, slow)
+    made = Communicator(process, thread, context, group, rank, name, config)
+    process.recording.sink.meta(rank=members[rank].rank, world_size=len(members), group=name)
+    return made
+
+
+def configured(base: Settings, config: Mapping[str, object]) -> tuple[Settings, str]:
+    """Settings and name after an HcclCommConfig. NpuError hccl_param names a field that is unknown or out of range."""
+    for field in config:
+        if field not in CONFIG:
+            raise NpuError("hccl_param", op="HcclCommConfig", parameter=field, value=config[field],
+                           expected=f"one of {', '.join(CONFIG)}")  # fmt: skip
+    size, name = config.get("hcclBufferSize", base.buffer >> 20), config.get("hcclCommName", "")
+    if not isinstance(size, int) or size < 1:
+        raise NpuError("hccl_param", op="HcclCommConfig", parameter="hcclBufferSize", value=size, expected="at least 1 (MB)")
+    if not isinstance(name, str) or len(name) > MOST_NAME:
+        raise NpuError("hccl_param", op="HcclCommConfig", parameter="hcclCommName", value=name,
+                       expected=f"a text of at most {MOST_NAME} characters")  # fmt: skip
+    return Settings(base.connect, base.execute, size << 20, base.algo, base.port, base.slow_links, base.slow_ranks), name
+
+
+def init_root(process: Process, thread: HostThread, ranks: int, info: object, rank: int, config: Mapping[str, object]) -> int:
+    """Handle of the communicator of those who hold the same root information."""
+    base, name = configured(settings.read(process.machine.chip.family), config)
+    folder = meeting.folder_of(info)
+    return join(process, thread, folder, rank, ranks, name or _default_name(folder, base), base).handle
+
+
+def _default_name(folder: Path, config: Settings) -> str:
+    """As profiles show it: address, port, number, moment; made of the folder's name, so that all ranks agree."""
+    moment = int(hashlib.sha256(folder.name.encode()).hexdigest()[:12], 16) % 10**16
+    return f"127.0.0.1%lo_{config.port}_0_{moment:016}"
+
+
+def init_all(process: Process, thread: HostThread, devices: list[int]) -> list[int]:
+    """One communicator for each device, all driven by this thread (or handed to others)."""
+    from npu.runtime import context
+
+    if not devices or len(set(devices)) < len(devices):
+        raise NpuError("hccl_param", op="HcclCommInitAll", parameter="devices", value=devices, expected="devices, each once")
+    before = thread.context
+    base = settings.read(process.machine.chip.family)
+    folder = meeting.folder_of(meeting.root_info())
+    contexts = []
+    for device in devices:
+        context.set_device(process, thread, device)
+        contexts.append(current(thread))
+    members = [meeting.myself(process, thread, rank, c.dev.device) for rank, c in enumerate(contexts)]
+    thread.context = before
+    name = _default_name(folder, base)
+    return [admit(process, thread, c, folder, members, rank, name, base).handle for rank, c in enumerate(contexts)]
+
+
+def init_table(process: Process, thread: HostThread, path: str, rank: int, config: Mapping[str, object]) -> int:
+    """By rank table file. NpuError hccl_ranktable_file, hccl_ranktable, hccl_ranktable_field."""
+    from npu.hccl.ranktable import BadTable, read
+
+    situations = {"EI0004": "hccl_ranktable_file", "EI0014": "hccl_ranktable", "EI0017": "hccl_ranktable_field"}
+    base, name = configured(settings.read(process.machine.chip.family), config)
+    try:
+        table = read(path, process.machine.chip.family)
+    except BadTable as error:
+        raise NpuError(
+            situations[error.code], path=path, field=error.field, value=error.value, expected=error.expected
+        ) from error
+    ranks = len(table.members)
+    if not 0 <= rank < ranks:
+        raise NpuError("hccl_ranktable", path=path, field="rank", value=rank, expected=f"0 to {ranks - 1}, as the table lists")
+    context = current(thread)
+    mine = table.members[rank]
+    if mine.device != context.dev.device:
+        raise NpuError("hccl_ranktable", path=path, field=f"device_id of rank {rank}", value=mine.device,
+                       expected=f"the device this process has set ({context.dev.device})")  # fmt: skip
+    folder = meeting.named_folder(f"{table} {name}")
+    me = meeting.myself(process, thread, rank, mine.device)._replace(server=mine.server)
+    members = meeting.meet(process, thread, folder, me, ranks, base.connect)
+    topology = table.topology(process.machine.chip.family)
+    return admit(process, thread, context, folder, members, rank, name or DEFAULT_NAME, base, topology).handle
+
+
+def split(process: Process, thread: HostThread, parent: Communicator, ranks: list[int], number: int, rank: int,
+          config: Mapping[str, object]) -> int:  # fmt: skip
+    """A sub-communicator of some of the parent's ranks, met by all of them."""
+    if len(set(ranks)) < len(ranks) or not all(0 <= r < parent.size for r in ranks) or not ranks:
+        raise NpuError("hccl_param", op="HcclCreateSubCommConfig", parameter="rankIds", value=ranks,
+                       expected=f"ranks of 0 to {parent.size - 1}, each once")  # fmt: skip
+    if not 0 <= rank < len(ranks) or ranks[rank] != parent.rank:
+        raise NpuError("hccl_param", op="HcclCreateSubCommConfig", parameter="subCommRankId", value=rank,
+                       expected=f"the place of rank {parent.rank} in rankIds")  # fmt: skip
+    made, name = configured(parent.settings, config)
+    folder = parent.group.folder / f"sub-{number}-{'-'.join(map(str, sorted(ranks)))}"
+    return join(process, thread, folder, rank, len(ranks), name or f"{parent.name}_sub_{number}", made).handle

@@ -1,0 +1,125 @@
+"""Waiting for other ranks: before a device's time passes the moment a collective began, its other ranks must have come.
+
+A device may not run past an operation whose end is not known yet, else what follows it would begin too late. So time stops there
+and the thread really waits, with the lock given up, as long as the missing ranks can still come by themselves: ranks of other
+processes, and of threads that are not waiting. When they cannot (this very thread drives them, or they wait themselves), or when
+waiting took too long, the device runs on and the operation ends when it is known.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Protocol
+
+from npu.runtime.clock import real_ns, real_sleep
+from npu.runtime.process import FOREVER, Process
+from npu.runtime.thread import HostThread
+
+SHORT_NS = 2_000_000_000  # real time after which a device runs on although ranks may still come
+GRACE_NS = 100_000_000  # the same where the missing ranks wait themselves: they may be about to go on
+SLICE = 0.02  # s, the longest sleep without a look
+NAPS = (0.0001, 0.0005, 0.002)  # s between looks for other processes: most come at once
+
+
+class Awaited(Protocol):
+    """An operation in flight on a device (machine id). arrival: when this rank came (ns), -1 not yet; known: its end is."""
+
+    device: int
+    arrival: int
+    known: bool
+    passed: bool
+
+    def look(self) -> bool:
+        """See whether the others have come; whether the end is known now."""
+
+    def hope(self, process: Process) -> tuple[bool, bool]:
+        """(whether the missing ranks can come while this thread waits, whether some are in other processes)."""
+
+
+class Peers:
+    """The operations of a process whose ends are not known yet, and which thread drives which device as a rank."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.awaited: list[Awaited] = []
+        self._drivers: dict[int, list[HostThread]] = {}
+
+    def add(self, awaited: Awaited) -> None:
+        self.awaited.append(awaited)
+
+    def drives(self, thread: HostThread, device: int) -> None:
+        """The thread submits what the rank on a device does."""
+        known = self._drivers.setdefault(device, [])
+        if thread not in known:
+            known[:] = [*(t for t in known if t.owner.is_alive()), thread]
+
+    def bound(self, device: int) -> int:
+        """How far another thread than the device's own may take its time: to the present of the thread that drives it, which may
+        still submit something for then."""
+        drivers = self._drivers.get(device, ())
+        if self.process.registered() in drivers:
+            return FOREVER
+        return min((d.clock.peek() for d in drivers if not d.waiting and d.owner.is_alive()), default=FOREVER)
+
+    def earliest(self, passed: bool) -> Awaited | None:
+        """The one that began first; passed: also those a device has run past."""
+        self.awaited = [a for a in self.awaited if not a.known]
+        begun = [a for a in self.awaited if a.arrival >= 0 and (passed or not a.passed)]
+        return min(begun, key=lambda a: a.arrival, default=None)
+
+    def before(self, now: int) -> None:
+        """Let time pass up to now, event by event; a device stops where others have to come first."""
+        process = self.process
+        while self.awaited:
+            times = [(h.next_event(), n) for n, h in process.devices.items()]
+            first = self.earliest(False)
+            held = {a.device: a.arrival for a in reversed(self.awaited) if 0 <= a.arrival < now and not a.passed and not a.known}
+            free = [(t, n) for t, n in times if 0 <= t <= min(now, self.bound(n), held.get(n, now))]
+            if free:
+                when, number = min(free)
+                process.devices[number].advance(when)
+            elif first is not None and first.arrival < now:
+                first.passed = not self._wait(first, SHORT_NS)
+            else:
+                return
+
+    def come(self) -> bool:
+        """For a thread that waits and for which nothing happens: wait a little for others. False when nobody can come."""
+        first = self.earliest(True)
+        if first is None:
+            return False
+        hope, far = first.hope(self.process)
+        if first.look():
+            return True
+        if hope:
+            self._nap(far, 0)
+        return hope
+
+    def _wait(self, first: Awaited, limit: int) -> bool:
+        thread = self.process.thread()
+        before = thread.waiting, thread.until
+        thread.waiting, thread.until = True, lambda: -1
+        begun, tries = real_ns(), 0
+        try:
+            while not first.look():
+                hope, far = first.hope(self.process)
+                if real_ns() - begun > (limit if hope else GRACE_NS) or (not hope and not self._others_run()):
+                    return False
+                self._nap(far, tries)
+                tries += 1
+            return True
+        finally:
+            thread.waiting, thread.until = before
+
+    def _others_run(self) -> bool:
+        return len(self.process.threads) > 1
+
+    def _nap(self, far: bool, tries: int) -> None:
+        process = self.process
+        nap = NAPS[min(tries // 20, len(NAPS) - 1)] if far else SLICE
+        if far and threading.active_count() == 1:
+            real_sleep(nap)
+            return
+        process.waiters += 1
+        process.changed.wait(nap)
+        process.waiters -= 1

@@ -1,0 +1,140 @@
+"""Model files from strangers: whatever is done to an .om, loading and running it gives an error of ours or a result."""
+
+import os
+import random
+import time
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from npu import om
+from npu.ops.compute import ComputeError, Session
+from tests.made_onnx import ORIGIN, conv_bn, convert, model, node, weights
+
+COUNT = int(os.environ.get("NPU_MUTATIONS", "1000"))
+FEEDS = {"x": np.ones((1, 3, 8, 8), np.float32)}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    made = model([*conv_bn(), node("Relu", "n", "r"), node("Softmax", "r", "y")], "y", weights())
+    return convert(made, tmp_path_factory.mktemp("om"), **ORIGIN).path.read_bytes()
+
+
+def unsealed(data):
+    """A file whose digest does not stand in the way, so that the damage reaches the parsers."""
+    return data[: data.rindex(b"\x72\x4e\x0a")]
+
+
+def damaged(data, rng):
+    """One of: bytes changed, cut short, a piece doubled, a piece taken out, a length or number blown up."""
+    kind, at = rng.randrange(5), rng.randrange(len(data))
+    piece = rng.randrange(1, 64)
+    if kind == 0:
+        made = bytearray(data)
+        for _ in range(rng.randrange(1, 8)):
+            made[rng.randrange(len(made))] = rng.randrange(256)
+        return bytes(made)
+    if kind == 1:
+        return data[:at]
+    if kind == 2:
+        return data[:at] + data[at : at + piece] + data[at:]
+    if kind == 3:
+        return data[:at] + data[at + piece :]
+    return data[:at] + b"\xff" * 9 + data[at + 1 :]
+
+
+def survive(path):
+    """Load and run; only errors of ours may come out."""
+    try:
+        om.load(path)
+        results = Session(path).run(FEEDS)
+    except (om.BadModel, ComputeError):
+        return "refused"
+    assert all(isinstance(r, np.ndarray) for r in results)
+    return "ran"
+
+
+def test_damaged_files_give_an_error_or_a_result(data, tmp_path):
+    rng, seen, path, begun = random.Random(20), {"refused": 0, "ran": 0}, tmp_path / "m.om", time.monotonic()
+    plain = unsealed(data)
+    for number in range(COUNT):
+        path.write_bytes(damaged(plain if number % 2 else data, rng))
+        seen[survive(path)] += 1
+    assert seen["refused"] > COUNT // 3
+    assert COUNT > 1000 or time.monotonic() - begun < 60
+
+
+def test_a_sealed_file_never_runs_once_changed(data, tmp_path):
+    rng, path = random.Random(21), tmp_path / "m.om"
+    for _ in range(50):
+        changed = damaged(data, rng)
+        if changed == data:
+            continue
+        path.write_bytes(changed)
+        if b"npu.sha256" in changed[-100:]:
+            with pytest.raises((om.BadModel, ComputeError)):
+                om.load(path)
+                Session(path).run(FEEDS)
+
+
+@pytest.mark.parametrize("entry", ["soc", "build", "io", "plan"])
+@pytest.mark.parametrize("value", ["", "[]", "{}", "null", "3", '{"tasks": 1}', '{"inputs": [{}], "outputs": []}', "{" * 5000])
+def test_wrong_metadata_is_a_bad_model(data, tmp_path, entry, value):
+    proto = onnx.load_from_string(unsealed(data))
+    next(p for p in proto.metadata_props if p.key == f"npu.{entry}").value = value
+    path = tmp_path / "m.om"
+    path.write_bytes(proto.SerializeToString())
+    if entry == "soc" or ((entry == "build" and value.startswith('{"')) or (value == "{}" and entry == "build")):
+        assert om.load(path).soc is not None
+        return
+    with pytest.raises(om.BadModel):
+        om.load(path)
+
+
+def crafted(nodes, functions=(), outputs="y"):
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", 1, [1])], [helper.make_tensor_value_info(outputs, 1, None)]
+    )
+    made = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("f", 1)], functions=list(functions)
+    )
+    made.ir_version = 8
+    return made
+
+
+def nested(depth):
+    """Functions that each call the one before twice: 2^depth nodes once expanded."""
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("f", 1)]
+    made = [helper.make_function("f", "f0", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["b"])], opsets)]
+    for n in range(1, depth):
+        inner = [helper.make_node(f"f{n - 1}", ["a"], ["c"], domain="f"), helper.make_node(f"f{n - 1}", ["c"], ["b"], domain="f")]
+        made.append(helper.make_function("f", f"f{n}", ["a"], ["b"], inner, opsets))
+    return crafted([helper.make_node(f"f{depth - 1}", ["x"], ["y"], domain="f")], made)
+
+
+def itself():
+    inner = [helper.make_node("g", ["a"], ["b"], domain="f")]
+    loop = helper.make_function("f", "g", ["a"], ["b"], inner, [helper.make_opsetid("", 17), helper.make_opsetid("f", 1)])
+    return crafted([helper.make_node("g", ["x"], ["y"], domain="f")], [loop])
+
+
+def endless():
+    body = helper.make_graph([helper.make_node("Identity", ["c"], ["d"]), helper.make_node("Identity", ["v"], ["w"])], "body",
+                             [helper.make_tensor_value_info("i", 7, []), helper.make_tensor_value_info("c", 9, []),
+                              helper.make_tensor_value_info("v", 1, [1])],
+                             [helper.make_tensor_value_info("d", 9, []), helper.make_tensor_value_info("w", 1, [1])])  # fmt: skip
+    trips = helper.make_node("Constant", [], ["n"], value=helper.make_tensor("n", 7, [], [1 << 62]))
+    go = helper.make_node("Constant", [], ["t"], value=helper.make_tensor("t", 9, [], [True]))
+    return crafted([trips, go, helper.make_node("Loop", ["n", "t", "x"], ["y"], body=body)])
+
+
+@pytest.mark.parametrize("make", [lambda: nested(26), itself, endless], ids=["nested calls", "calls itself", "endless loop"])
+def test_crafted_files_end_soon(tmp_path, make):
+    path, begun = tmp_path / "m.onnx", time.monotonic()
+    path.write_bytes(make().SerializeToString())
+    with pytest.raises(ComputeError):
+        Session(path).run({"x": np.ones(1, np.float32)}, time_limit=0.5)
+    assert time.monotonic() - begun < 8
