@@ -78,7 +78,8 @@ ATTENTION: tuple[Steps, ...] = (
 class Pattern(NamedTuple):
     """steps: empty for a pass that a profile does not show (it changes the graph, not a chain of kernels).
 
-    vector_at: the step whose second operand has to be one-dimensional, -1 for none: a bias is, a residual connection is not.
+    vector_at: the step of which one operand has to be a vector, -1 for none: a bias is one, a residual connection is not.
+    family: patterns of one family are told as one finding; by default the name stands for it.
     """
 
     name: str  # of the pass
@@ -86,13 +87,20 @@ class Pattern(NamedTuple):
     optional_tail: int = 0  # how many steps at the end may be missing
     note: str = ""
     vector_at: int = -1
+    family: str = ""
 
 
 OWN_NAME = "the engine has no public name for it"
+CONVOLUTION = "convolution and what follows it"
 # A chain belongs to the first pattern that matches it. Patterns of one name are one fusion with different activations behind.
 PATTERNS: tuple[Pattern, ...] = (
     *(
-        Pattern("ConvBatchnormFusionPass", (CONV, BATCH_NORM, *steps), note="the activation follows in TbeConv2DEltwisePass")
+        Pattern(
+            "ConvBatchnormFusionPass",
+            (CONV, BATCH_NORM, *steps),
+            note="the activation follows in TbeConv2DEltwisePass",
+            family=CONVOLUTION,
+        )
         for steps in WRITTEN_OUT
     ),
     Pattern(
@@ -100,7 +108,13 @@ PATTERNS: tuple[Pattern, ...] = (
         (CONV, BATCH_NORM, ACTIVATION),
         optional_tail=1,
         note="batch normalisation is folded into weights and bias; the activation follows in TbeConv2DReluv2Pass",
+        family=CONVOLUTION,
     ),
+    *(Pattern("TbeConv2DEltwisePass", (CONV, *steps), family=CONVOLUTION) for steps in WRITTEN_OUT),
+    *(Pattern("AABiasaddConvFusion", (CONV, BIAS_ADD, *steps), vector_at=1, family=CONVOLUTION) for steps in WRITTEN_OUT),
+    Pattern("AABiasaddConvFusion", (CONV, BIAS_ADD, ACTIVATION), optional_tail=1, vector_at=1, family=CONVOLUTION),
+    Pattern("TbeConv2DReluv2Pass", (CONV, ("Relu", "ReluV2")), family=CONVOLUTION),
+    Pattern("TbeConv2DEltwisePass", (CONV, ACTIVATION), family=CONVOLUTION),
     *(Pattern("FlashAttentionFusionPass", steps) for steps in ATTENTION),
     *(Pattern("LayerNormONNXFusionPass", steps, optional_tail=2) for steps in LAYER_NORM),
     *(Pattern("RmsNormFusionPass", steps, optional_tail=1, note=OWN_NAME) for steps in RMS_NORM),
@@ -130,7 +144,6 @@ OTHERS: tuple[Pattern, ...] = tuple(
         "V200RequantFusionPass",
         "ConvScaleFusionPass",
         "PadConv2dFusionPass",
-        "AABiasaddConvFusion",
     )
 )
 

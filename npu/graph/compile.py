@@ -120,7 +120,9 @@ def _planned(checked: Any, options: Options, shapes: Mapping[str, tuple[int, ...
         return optimise(checked, options, shapes, switches)
     except AtcError as error:
         at = "; ".join(f"{n}:{','.join(map(str, d))}" for n, d in shapes.items())
-        error.more = (*error.more, f"with the shapes {at}")
+        which = [number for number, gear in enumerate(options.gears, 1) if all(shapes[n] == tuple(d) for n, d in gear.items())]
+        gear = f"gear {which[0]} of {len(options.gears)} of --{options.gear_option}: " if which else ""
+        error.more = (*error.more, f"{gear}the inputs do not fit each other in the shapes {at}")
         raise
 
 

@@ -42,6 +42,7 @@ class Formats:
     blocked: set[str] = field(default_factory=set)  # made in blocks
     converted: dict[str, set[str]] = field(default_factory=dict)
     conversions: list[tuple[int, str, bool]] = field(default_factory=list)
+    same: set[str] = field(default_factory=set)  # both formats are the same bytes in the same order
     wants: dict[int, set[str]] = field(default_factory=dict)  # step -> operands it reads in blocks
     cancelled: int = 0
 
@@ -62,9 +63,12 @@ def choose(steps: Sequence[Lowering | None], outputs: Sequence[str], aliases: Ma
         for value in step.reads:
             name = aliases.get(value.name, value.name)
             if not value.constant:
+                if same_bytes(value):
+                    made.same.add(value.name)
                 _need(made, at, name if value.name not in wanted else value.name, value.name in wanted)
         if wanted:
             made.blocked |= {w.name for w in step.writes if len(w.dims) == 4}
+            made.same |= {w.name for w in step.writes if same_bytes(w)}
         if step.lowered.work.form in HEAVY and wanted:
             naive += 2
     for name in outputs:
@@ -76,10 +80,18 @@ def choose(steps: Sequence[Lowering | None], outputs: Sequence[str], aliases: Ma
 def _need(made: Formats, at: int, name: str, blocks: bool) -> None:
     have = FIVE if name in made.blocked else ""
     want = FIVE if blocks else ""
-    if have == want or want in made.converted.get(name, ()):
+    if have == want or want in made.converted.get(name, ()) or (name in made.same and not blocks):
         return
     made.converted.setdefault(name, set()).add(want)
     made.conversions.append((at, name, blocks))
+
+
+def same_bytes(value: Operand) -> bool:
+    """One pixel per image and channels that fill their blocks, or a single image (whose padding lies behind the last channel):
+    read as NCHW, blocks need no conversion."""
+    if len(value.dims) != 4 or value.dims[2:] != (1, 1):
+        return False
+    return value.dims[0] == 1 or value.dims[1] % c0(value.dtype) == 0
 
 
 def _wanted(step: Lowering, blocked: set[str]) -> set[str]:

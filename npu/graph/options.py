@@ -59,6 +59,7 @@ class Options:
     command: str = ""
     gears: tuple[Mapping[str, tuple[int, ...]], ...] = ()
     ranges: Mapping[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    gear_option: str = ""  # the option that gave the gears
     single_stream: bool = False
     report: bool = False  # measure the model without fusion too
 
@@ -146,6 +147,7 @@ def conversion(flags: Mapping[str, str], command: str) -> Options:
         command=command,
         gears=tuple(gears.gears(option, values[option], shapes, values["input_format"])) if option else (),
         ranges=parse_ranges(values["input_shape"]),
+        gear_option=option,
         single_stream=values["enable_single_stream"] == "true",
         report=values["report"] == "1",
     )

@@ -51,6 +51,10 @@ def _elements(tensor: Any) -> int:
 
 
 def _missing(graph: Any) -> bool:
-    """True when some node's result has no type: inference gave up there, and the strict mode says why."""
-    typed = {v.name for v in (*graph.value_info, *graph.output, *graph.input) if v.type.WhichOneof("value")}
+    """True when some node's result has no type or rank: inference gave up there, and the strict mode says why."""
+    typed = {
+        v.name
+        for v in (*graph.value_info, *graph.output, *graph.input)
+        if v.type.WhichOneof("value") and (not v.type.HasField("tensor_type") or v.type.tensor_type.HasField("shape"))
+    }
     return any(o and o not in typed for n in graph.node for o in n.output if not n.domain)

@@ -82,18 +82,22 @@ class Copy:
         if recording.on:
             thread.correlation = recording.correlation()
             thread.bytes, thread.direction, thread.host_kind = self.count, self.direction, self.host_kind
-            row = recording.known_row(self.key(), lambda: self.row(process))
+            one, other, dev = self.dst.block, self.src.block, self.device
+            key = (
+                -1 if one is None else one.ordinal,
+                self.dst.offset,
+                -1 if other is None else other.ordinal,
+                self.src.offset,
+                self.count,
+                self.direction,
+                self.host_kind,
+                -1 if dev is None else dev.device,
+            )
+            row = recording.rows.get(key) or recording.keep(key, self.row(process))
         engine = "link" if self.between else "" if self.direction == H2H else direction
         task = Task(COPY, nominal, row, engine=engine, on_done=action)
         task.correlation = thread.correlation
         return task
-
-    def key(self) -> tuple[object, ...]:
-        """What tells two copies apart in a record."""
-        dst, src = self.dst, self.src
-        one = (dst.dev.device, dst.block.ordinal, dst.offset) if dst.dev is not None and dst.block is not None else None
-        other = (src.dev.device, src.block.ordinal, src.offset) if src.dev is not None and src.block is not None else None
-        return one, other, self.count, self.direction, self.host_kind
 
     def row(self, process: Process) -> Row:
         """What is recorded of it."""

@@ -30,7 +30,7 @@ class Recording:
         self._kernel: Writer = self.sink.writer("kernel")
         self._kernels: dict[tuple[object, ...], int] = {}
         self._texts: dict[str, int] = {}
-        self._rows: dict[tuple[object, ...], Row] = {}
+        self.rows: dict[tuple[int, ...], Row] = {}
         self.sites: dict[int, int] = {}
         self._codes: list[object] = []  # keeps the code objects alive whose addresses are in the keys of sites
         self._correlation = 0
@@ -72,14 +72,12 @@ class Recording:
         text = self.text
         return Row(count, -1, text(task_type), -1, -1, event, text(reads), text(writes), direction, host_kind)
 
-    def known_row(self, key: tuple[object, ...], make: Callable[[], Row]) -> Row:
-        """A row that is needed again and again: made once for a key."""
-        found = self._rows.get(key)
-        if found is None:
-            if len(self._rows) >= MOST_ROWS:
-                self._rows.clear()
-            found = self._rows[key] = make()
-        return found
+    def keep(self, key: tuple[int, ...], row: Row) -> Row:
+        """Remember a row that is needed again and again in `rows`."""
+        if len(self.rows) >= MOST_ROWS:
+            self.rows.clear()
+        self.rows[key] = row
+        return row
 
     def correlation(self) -> int:
         """A new id that ties a call to the tasks it launches."""

@@ -1,9 +1,9 @@
 """Blocking: a call waits for the device. Only its own thread's clock moves.
 
 While every other registered thread of the process is itself in a runtime wait, simulated time jumps. Otherwise the thread
-goes as far as the slowest of the others has come, and then really waits, at most as long as the simulated wait, so that the
-others can submit what may come before. When nothing can happen any more and all threads wait, that is a deadlock and is told
-at once.
+goes as far as the slowest of the others has come, and then really waits, at most as long as the simulated time it is ahead of
+that, so that the others can submit what may come before. When nothing can happen any more and all threads wait, that is a
+deadlock and is told at once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def wait(
     """
     clock = thread.clock
     entry = clock.now
-    process.advance(entry)
+    base = min(entry, process.slowest(thread))  # a thread that is behind may still submit what comes before our present
+    process.advance(base)
     when = done()
     if 0 <= when <= entry:
         return
@@ -56,9 +57,9 @@ def wait(
             if jump:
                 reached = FOREVER
             elif polling:
-                reached = others if others < FOREVER else entry
+                reached = others if others < FOREVER else base
             else:
-                reached = max(entry + passed, others if others < FOREVER else 0)
+                reached = max(base + passed, others if others < FOREVER else 0)
             if 0 <= target <= min(reached, limit):
                 if when >= 0:
                     clock.now = max(clock.now, when)
@@ -67,7 +68,7 @@ def wait(
             elif reached >= limit or (polling and passed >= (timeout if timeout >= 0 else LONGEST_POLL)):
                 if limit < FOREVER:
                     clock.now = max(clock.now, min(limit, reached))
-                    process.advance(clock.now)
+                    process.advance(min(clock.now, reached))
                 stuck = target < 0 and others == FOREVER
                 raise NpuError(f"{what}_deadlock" if stuck else f"{what}_timeout", timeout_ms=timeout // 1_000_000)
             else:

@@ -36,7 +36,8 @@ def job(rank: int = 0) -> Trace:
         start = 100 + 0.12 * n + 5.0 * (n // 10)
         made.api("launch", 0.1 * n, 0.1 * n + 0.08, level="node", correlation=n)
         made.task("kernel", start, start + 0.1, name=f"MatMul_{n}", op_type="MatMul", task_type="AI_CORE", block_dim=20,
-                  correlation=n, in_shapes="16,16", in_dtypes="FLOAT16", in_formats="ND", op_state="dynamic",
+                  correlation=n, out_shapes="16,16", out_dtypes="FLOAT16", out_formats="ND",
+                  in_shapes="16,16;16,16", in_dtypes="FLOAT16;FLOAT16", in_formats="ND;ND", op_state="dynamic",
                   **COUNTERS)  # fmt: skip
         if n % 10 == 9:
             op = n // 10
@@ -44,7 +45,10 @@ def job(rank: int = 0) -> Trace:
             common = {"group": "10", "op": op, "plane": 0, "link": "HCCS", "transport": "SDMA", "src": rank}
             made.comm("part", "", start + 0.3, start + 1.3, part=part("wait"), dst=1 - rank, **common)
             made.comm("part", "", start + 1.3, start + 3.3, part=part("transfer"), bytes=1_000_000, dst=1 - rank, **common)
-    return made.trace()
+    trace = made.trace()
+    cycles = {n: trace.task[n].astype(float) for n in PIPES if n.endswith("cycles")}
+    trace.task = trace.task.with_columns(**cycles)
+    return trace
 
 
 def ask(trace: Path, *queries: str) -> list[list[dict[str, Any]]]:

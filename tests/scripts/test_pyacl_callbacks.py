@@ -61,6 +61,8 @@ acl.rt.record_event(f, s)
 print(acl.rt.synchronize_stream(s), len(done))
 ms, _ = acl.rt.event_elapsed_time(e, f)
 print(ms > 250, ms < 50)
+while not done:
+    acl.rt.stream_query(s)
 running = False
 acl.util.stop_thread(tid)
 print(done)

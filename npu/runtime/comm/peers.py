@@ -54,27 +54,37 @@ class Peers:
             known[:] = [*(t for t in known if t.owner.is_alive()), thread]
 
     def bound(self, device: int) -> int:
-        """How far another thread than the device's own may take its time: to the present of the thread that drives it, which may
-        still submit something for then."""
+        """How far the calling thread may take the time of a device that another thread drives: to that one's present, as it may
+        still submit something for then, and not past an operation whose end is not known."""
         drivers = self._drivers.get(device, ())
-        if self.process.registered() in drivers:
+        if not drivers or self.process.registered() in drivers:
             return FOREVER
-        return min((d.clock.peek() for d in drivers if not d.waiting and d.owner.is_alive()), default=FOREVER)
+        present = min((d.clock.peek() for d in drivers if not d.waiting and d.owner.is_alive()), default=FOREVER)
+        return min(present, self._held(device))
 
-    def earliest(self, passed: bool) -> Awaited | None:
-        """The one that began first; passed: also those a device has run past."""
+    def _held(self, device: int) -> int:
+        """When the first operation began on a device whose end is not known and that it has not run past, else FOREVER."""
+        return min(
+            (a.arrival for a in self.awaited if a.device == device and a.arrival >= 0 and not a.known and not a.passed),
+            default=FOREVER,
+        )
+
+    def _first(self, mine: bool) -> Awaited | None:
+        """The one that began first, of all; mine: on devices that no other thread drives, and not run past yet."""
         self.awaited = [a for a in self.awaited if not a.known]
-        begun = [a for a in self.awaited if a.arrival >= 0 and (passed or not a.passed)]
+        here = self.process.registered()
+        begun = [a for a in self.awaited if a.arrival >= 0]
+        if mine:
+            begun = [a for a in begun if not a.passed and here in self._drivers.get(a.device, (here,))]
         return min(begun, key=lambda a: a.arrival, default=None)
 
     def before(self, now: int) -> None:
-        """Let time pass up to now, event by event; a device stops where others have to come first."""
+        """Let time pass up to now, event by event; the own devices stop where others have to come first."""
         process = self.process
         while self.awaited:
             times = [(h.next_event(), n) for n, h in process.devices.items()]
-            first = self.earliest(False)
-            held = {a.device: a.arrival for a in reversed(self.awaited) if 0 <= a.arrival < now and not a.passed and not a.known}
-            free = [(t, n) for t, n in times if 0 <= t <= min(now, self.bound(n), held.get(n, now))]
+            first = self._first(True)
+            free = [(t, n) for t, n in times if 0 <= t <= min(now, self.bound(n), self._held(n))]
             if free:
                 when, number = min(free)
                 process.devices[number].advance(when)
@@ -85,7 +95,7 @@ class Peers:
 
     def come(self) -> bool:
         """For a thread that waits and for which nothing happens: wait a little for others. False when nobody can come."""
-        first = self.earliest(True)
+        first = self._first(False)
         if first is None:
             return False
         hope, far = first.hope(self.process)

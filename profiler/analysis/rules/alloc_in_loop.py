@@ -11,7 +11,8 @@ from profiler.analysis.calls import EXECUTE
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Skip
 from profiler.analysis.host_classes import class_of, of_class
-from profiler.analysis.judge import REPEAT_MIN, Name, at_most, judged
+from profiler.analysis.judge import REPEAT_MIN, Name, at_most
+from profiler.analysis.rules.host import judged_calls, launch_times
 from profiler.analysis.rules.waits import worth_naming
 from profiler.analysis.statistics import call_sums
 from profiler.findings import Finding
@@ -53,21 +54,12 @@ def alloc_in_loop(context: Context) -> Iterator[Finding]:
         "p50_without_ns": without[0],
         "p99_without_ns": without[1],
     }
-    yield judged(
-        context,
-        NAME,
-        facts,
-        (Skip(rows),),
-        confidence="high",
-        evidence=context.calls_shown(rows[np.argsort(-length, kind="stable")][:EVIDENCE_MOST]),
-        sites=context.sites(rows),
-    )
+    yield judged_calls(context, NAME, facts, rows, Skip(rows))
 
 
 def _between_launches(context: Context, rows: Array) -> bool:
     """True when kernels are launched between them again and again: else they are the beginning or the end of the program."""
-    launching = np.sort(context.trace.api["start"][np.flatnonzero(context.launches.kernels > 0)])
-    return len(np.unique(np.searchsorted(launching, context.trace.api["start"][rows]))) >= REPEAT_MIN
+    return len(np.unique(np.searchsorted(launch_times(context), context.trace.api["start"][rows]))) >= REPEAT_MIN
 
 
 def _steps(context: Context, rows: Array, length: Array) -> tuple[Array, Array]:

@@ -8,7 +8,8 @@ import numpy as np
 
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Skip
-from profiler.analysis.judge import REPEAT_MIN, Name, judged
+from profiler.analysis.judge import REPEAT_MIN, Name
+from profiler.analysis.rules.host import judged_calls, launch_times
 from profiler.findings import Finding
 from profiler.trace import Array
 
@@ -33,7 +34,8 @@ EVIDENCE_MOST = 3
 
 
 def create_destroy_in_loop(context: Context) -> Iterator[Finding]:
-    """Fires when such calls come at least every other step. Gain: the same run without them, made once before the loop."""
+    """Fires when such calls come at least every other step. Gain: the same run without them, made once
+    before the loop; without device rows their time, at most."""
     trace = context.trace
     if not trace.api:
         return
@@ -49,21 +51,12 @@ def create_destroy_in_loop(context: Context) -> Iterator[Finding]:
         "total_ns": int(length.sum()),
         "calls": _by_time(context, rows, length),
     }
-    yield judged(
-        context,
-        NAME,
-        facts,
-        (Skip(rows),),
-        confidence="high",
-        evidence=context.calls_shown(rows[np.argsort(-length, kind="stable")][:EVIDENCE_MOST]),
-        sites=context.sites(rows),
-    )
+    yield judged_calls(context, NAME, facts, rows, Skip(rows))
 
 
 def _repeated(context: Context, rows: Array) -> bool:
     """True when kernels are launched between such calls, again and again: else they begin or end the program."""
-    launching = np.sort(context.trace.api["start"][np.flatnonzero(context.launches.kernels > 0)])
-    between = np.searchsorted(launching, np.sort(context.trace.api["start"][rows]))
+    between = np.searchsorted(launch_times(context), context.trace.api["start"][rows])
     return len(np.unique(between)) >= REPEAT_MIN
 
 

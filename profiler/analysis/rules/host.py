@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 
 from npu import events
 from profiler import intervals
-from profiler.analysis.calls import COPY, blocking, column
+from profiler.analysis.calls import COPY, EXECUTE, blocking, column
 from profiler.analysis.context import Context
+from profiler.analysis.edits import Edit
 from profiler.analysis.groups import changes
+from profiler.analysis.judge import Name, at_most, judged
 from profiler.analysis.own_time import OwnTimes
+from profiler.findings import Finding
 from profiler.intervals import Spans
 from profiler.trace import Array
 
@@ -128,3 +134,25 @@ def idle_of(context: Context, starts: Array, ends: Array) -> Array:
     for gaps in context.idle.values():
         most = np.maximum(most, intervals.inside((gaps.starts, gaps.ends), starts, ends))
     return most
+
+
+def launch_times(context: Context) -> Array:
+    """Start of every call that launched kernels, sorted; without device rows of every model execution and node launch."""
+    trace = context.trace
+    if trace.task or not trace.api:
+        rows = np.flatnonzero(context.launches.kernels > 0)
+    else:
+        rows = np.flatnonzero(trace.api_named(*EXECUTE) | (trace.api["level"] == events.LEVELS.index("node")))
+    return np.sort(trace.api["start"][rows]) if len(rows) else np.zeros(0, np.int64)
+
+
+def judged_calls(
+    context: Context, name: Name, facts: Mapping[str, object], rows: Array, edit: Edit, evidence_most: int = 3
+) -> Finding:
+    """A finding about calls that a cure does without. Where no device rows were recorded, their time is all that can be said."""
+    length = (context.trace.api["end"] - context.trace.api["start"])[rows]
+    shown = context.calls_shown(rows[np.argsort(-length, kind="stable")][:evidence_most])
+    if not context.trace.task:
+        bound = at_most(context, name, facts, int(length.sum()))
+        return replace(bound, evidence=shown, sites=context.sites(rows))
+    return judged(context, name, facts, (edit,), confidence="high", evidence=shown, sites=context.sites(rows))

@@ -29,6 +29,7 @@ from profiler.trace import Array
 NAME = Name("layout-storm", 12, "graph")
 SHARE = 0.05  # of the computing time
 BACK_WITHIN = 10  # kernels until a layout returns
+ORIGIN = ("NCHW", "NHWC", "ND", "NCDHW", "NDHWC")
 
 
 def layout_storm(context: Context) -> Iterator[Finding]:
@@ -65,7 +66,8 @@ def layout_storm(context: Context) -> Iterator[Finding]:
 
 
 def _border(context: Context, rows: Array, layout: Array) -> Array:
-    """Mask: layout kernels of a model with no other kernel before, or none after them in their launch."""
+    """Mask: the layout kernels of a model that its inputs and outputs force: those with no other kernel before or none after them
+    in their launch, the first one if it leads from the model's own layout, and the last one if it leads back to that."""
     border = np.zeros(len(rows), bool)
     of_model = column(context.trace, "task", "model")[rows] >= 0
     launch = context.launches.row[rows]
@@ -79,7 +81,17 @@ def _border(context: Context, rows: Array, layout: Array) -> Array:
     np.maximum.at(last, launch[other], places[other])
     mine = layout & of_model
     border[mine] = (places[mine] < first[launch[mine]]) | (places[mine] > last[launch[mine]])
+    formats = [np.isin(column(context.trace, "task", n)[rows], named_formats(context)) for n in ("in_formats", "out_formats")]
+    for lead, pick, start in ((formats[0], np.minimum, len(rows)), (formats[1], np.maximum, -1)):
+        edge = np.full(size, start)
+        pick.at(edge, launch[mine], places[mine])
+        border |= mine & lead & (places == edge[launch])
     return border
+
+
+def named_formats(context: Context) -> list[int]:
+    """Ids of the layouts that models state for their inputs and outputs."""
+    return [i for i in map(context.trace.strings.find, ORIGIN) if i >= 0]
 
 
 def _back_and_forth(context: Context, rows: Array, layout: Array) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -23,7 +23,7 @@ SHOWN = 3  # operators of a chain in a title
 
 
 def unfused_pattern(context: Context) -> Iterator[Finding]:
-    """Fires per fusion of npu.patterns whose kernels are adjacent on one stream of one launch, at least REPEAT_MIN times.
+    """Fires per family of fusions in npu.patterns whose kernels are adjacent on one stream of one launch, REPEAT_MIN times.
 
     Silent where another kernel of the launch reads the intermediate result (when reads and writes were recorded).
     Gain: the heads take over the tails' work, scaled by the model; the tails and their gaps fall away.
@@ -40,16 +40,18 @@ def unfused_pattern(context: Context) -> Iterator[Finding]:
         values = column(context.trace, "task", name)[rows]
         same &= values[1:] == values[:-1]
     free = np.ones(len(rows), bool)  # kernels no earlier pattern has claimed
-    found: dict[str, list[tuple[Array, Array]]] = {}
+    found: dict[str, list[tuple[str, Array, Array]]] = {}
     for pattern in PATTERNS:
         heads, tails = _matches(context, rows, same, free, pattern)
         free[heads] = free[tails] = False
-        found.setdefault(pattern.name, []).append((heads, tails))
-    for name, matches in found.items():
-        heads, tails = (np.sort(np.concatenate([m[i] for m in matches])) for i in (0, 1))
+        if len(heads):
+            found.setdefault(pattern.family or pattern.name, []).append((pattern.name, heads, tails))
+    for matches in found.values():
+        heads, tails = (np.sort(np.concatenate([m[i] for m in matches])) for i in (1, 2))
         if len(heads) >= REPEAT_MIN:
             chain = _chain(context, rows, heads, tails)
-            yield _finding(context, name, chain, rows[heads], rows[tails])
+            passes = ", ".join(dict.fromkeys(name for name, *_ in matches))
+            yield _finding(context, passes, chain, rows[heads], rows[tails])
 
 
 def _chain(context: Context, rows: Array, heads: Array, tails: Array) -> list[str]:
@@ -91,13 +93,21 @@ def _matches(context: Context, rows: Array, same: Array, free: Array, pattern: P
 
 
 def _adds_vector(context: Context, rows: Array) -> Array:
-    """Mask: kernels with an operand of one dimension among the first two; all where shapes were not recorded."""
+    """Mask: kernels one of whose first two operands is a vector (a bias); all where shapes were not recorded.
+
+    A vector has at most one dimension other than 1, and the other operand is not of its shape."""
     task, text = context.trace.task, context.trace.strings
     if "in_shapes" not in task:
         return np.ones(len(rows), bool)
     kinds, place = np.unique(task["in_shapes"][rows], return_inverse=True)
-    vectors = [any(s is not None and len(s) <= 1 for s in shapes(text[k])[:2]) for k in kinds.tolist()]
+    vectors = [_has_vector(shapes(text[k])[:2]) for k in kinds.tolist()]
     return np.asarray(vectors, bool)[place.ravel()]
+
+
+def _has_vector(operands: Sequence[tuple[int, ...] | None]) -> bool:
+    if len(operands) == 2 and operands[0] == operands[1]:
+        return False
+    return any(s is not None and sum(dim != 1 for dim in s) <= 1 for s in operands)
 
 
 def _read_elsewhere(context: Context, rows: Array, at: Array, after: Array) -> Array:
@@ -129,13 +139,13 @@ def _read_elsewhere(context: Context, rows: Array, at: Array, after: Array) -> A
     return result
 
 
-def _finding(context: Context, name: str, chain: list[str], heads: Array, tails: Array) -> Finding:
+def _finding(context: Context, passes: str, chain: list[str], heads: Array, tails: Array) -> Finding:
     task = context.trace.task
     ratios, modelled = _ratios(context, heads)
     duration = task["end"] - task["start"]
     order = heads[np.argsort(-duration[heads], kind="stable")][:EVIDENCE_MOST]
     facts = {
-        "pass": name,
+        "pass": passes,
         "chain": " + ".join(chain),
         "short": " + ".join(chain[:SHOWN]) + (f" (+{len(chain) - SHOWN})" if len(chain) > SHOWN else ""),
         "count": len(heads),

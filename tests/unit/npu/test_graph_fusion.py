@@ -215,3 +215,24 @@ def refused_out_node(made, tmp_path):
     with pytest.raises(AtcError) as caught:
         convert(made, tmp_path, out_nodes="Absent:0")
     return caught.value.code
+
+
+def test_a_gear_whose_inputs_do_not_fit_each_other_is_named(tmp_path):
+    nodes = [node("Concat", "past new", "all", axis=1), node("Add", "all mask", "y")]
+    made = model(nodes, "y", {}, {"past": [1, "P"], "new": [1, "N"], "mask": [1, "M"]})
+    flags = {"input_format": "ND", "input_shape": "past:1,-1;new:1,-1;mask:1,-1", "dynamic_dims": "8,1,9;8,2,9"}
+    error = refused(made, tmp_path, **flags)
+    assert error.code == "E19999" and "gear 2 of 2 of --dynamic_dims" in error.more[-1] and "new:1,2" in error.more[-1]
+    flags["dynamic_dims"] = "8,1,9;8,2,10"
+    assert convert(made, tmp_path, **flags).model.gears[1] == {"past": (1, 8), "new": (1, 2), "mask": (1, 10)}
+
+
+def test_one_pixel_needs_no_conversion(tmp_path):
+    """Blocks of one image with one pixel hold its channels in a row: read as NCHW they are what they were."""
+    nodes = [node("Conv", "x w b", "c"), node("GlobalAveragePool", "c", "g"), node("Softmax", "g", "y", axis=1)]
+    held = weights()
+    made = convert(model(nodes, "y", {"w": held["w"], "b": held["b"]}), tmp_path, **ORIGIN)
+    assert [k.op_type for k in made.model.kernels] == ["TransData", "Conv2D", "GlobalAveragePool", "SoftmaxV2"]
+    two = convert(model(nodes, "y", {"w": held["w"], "b": held["b"]}, {"x": [2, 3, 8, 8]}), tmp_path, **ORIGIN)
+    assert [k.op_type for k in two.model.kernels].count("TransData") == 2  # the padding of the first image lies between
+    assert made.model.build["formats"] == {"trans_data": 1, "trans_data_cancelled": 1}

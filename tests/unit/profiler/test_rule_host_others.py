@@ -156,6 +156,14 @@ class TestCreateDestroy:
         assert (finding.facts["count"], finding.gain.ns, finding.severity) == (10, 10 * 500_000, "critical")
         assert (finding.facts["calls"], finding.sites) == ("aclrtCreateStream", ("loop.py:3",))
 
+    def test_without_device_rows_their_time_is_the_bound(self) -> None:
+        made = loop("aclrtCreateStream", 500)
+        made.rows["task"] = []
+        (finding,) = said(made, "create-destroy-in-loop")
+        assert finding.gain is not None
+        assert (finding.gain.ns, finding.gain.at_most, finding.gain.method) == (10 * 500_000, True, "bound")
+        assert finding.sites == ("loop.py:3",)
+
     def test_near_miss_every_third_step(self) -> None:
         assert said(loop("aclrtCreateStream", 500, count=12, every=3), "create-destroy-in-loop") == []
 
