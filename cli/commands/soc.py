@@ -41,8 +41,8 @@ PARAMETERS = {
     "tdp_w": ("W", "rated power", "额定功耗"),
 }
 WORDS = {
-    Language.en: {"chip": "chip", "known": "what is known", "unverified": "unverified", "unknown": "not known", "source": "source",
-                  "status": "status", "cores": "cube/vector"},
+    Language.en: {"chip": "chip", "known": "what is known", "unverified": "unverified", "unknown": "not known",
+                  "source": "source", "status": "status", "cores": "cube/vector"},
     Language.zh: {"chip": "芯片", "known": "可信程度", "unverified": "未核实", "unknown": "未知", "source": "来源",
                   "status": "状态", "cores": "Cube/Vector"},
 }  # fmt: skip

@@ -11,9 +11,14 @@ from onnx import TensorProto, helper, numpy_helper, save
 def network() -> object:
     rng = np.random.default_rng(1)
     weights = {
-        "w": rng.normal(size=(16, 3, 3, 3)) / 5, "b": rng.normal(size=16), "scale": rng.uniform(0.5, 2, 16),
-        "offset": rng.normal(size=16), "mean": rng.normal(size=16), "var": rng.uniform(0.5, 2, 16), "m": rng.normal(size=(16, 10)) / 4,
-    }  # fmt: skip
+        "w": rng.normal(size=(16, 3, 3, 3)) / 5,
+        "b": rng.normal(size=16),
+        "scale": rng.uniform(0.5, 2, 16),
+        "offset": rng.normal(size=16),
+        "mean": rng.normal(size=16),
+        "var": rng.uniform(0.5, 2, 16),
+        "m": rng.normal(size=(16, 10)) / 4,
+    }
     nodes = [
         helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv", pads=[1, 1, 1, 1]),
         helper.make_node("BatchNormalization", ["c", "scale", "offset", "mean", "var"], ["n"], "norm"),

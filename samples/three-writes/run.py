@@ -34,9 +34,12 @@ def network(path: Path) -> None:
     rng, nodes, held, last = np.random.default_rng(3), [], [], "x"
     for n in range(LAYERS):
         arrays = {
-            "w": rng.normal(size=(CHANNELS, CHANNELS, 3, 3)) / 24, "s": rng.uniform(0.8, 1.2, CHANNELS), "o": rng.normal(size=CHANNELS) / 8,
-            "m": rng.normal(size=CHANNELS) / 8, "v": rng.uniform(0.8, 1.2, CHANNELS),
-        }  # fmt: skip
+            "w": rng.normal(size=(CHANNELS, CHANNELS, 3, 3)) / 24,
+            "s": rng.uniform(0.8, 1.2, CHANNELS),
+            "o": rng.normal(size=CHANNELS) / 8,
+            "m": rng.normal(size=CHANNELS) / 8,
+            "v": rng.uniform(0.8, 1.2, CHANNELS),
+        }
         held += [numpy_helper.from_array(a.astype(np.float32), f"{k}{n}") for k, a in arrays.items()]
         nodes += [
             helper.make_node("Conv", [last, f"w{n}"], [f"c{n}"], f"conv{n}", pads=[1, 1, 1, 1]),

@@ -13,7 +13,8 @@ SCRIPT = """
     acl.init(); acl.rt.set_device(0)
     model, code = acl.mdl.load_from_file(sys.argv[1]); assert code == 0, code
     desc = acl.mdl.create_desc(); acl.mdl.get_desc(desc, model)
-    print("inputs", acl.mdl.get_num_inputs(desc), [acl.mdl.get_input_name_by_index(desc, i) for i in range(acl.mdl.get_num_inputs(desc))])
+    count = acl.mdl.get_num_inputs(desc)
+    print("inputs", count, [acl.mdl.get_input_name_by_index(desc, i) for i in range(count)])
 
     def dataset(sizes):
         made = acl.mdl.create_dataset()

@@ -47,6 +47,11 @@ class InFlight:
         self._came = 0  # real ns
         self.told: Callable[[InFlight, int], None] | None = None  # who records it, at its end
 
+    @property
+    def driver(self) -> HostThread | None:
+        """The thread that drives this rank."""
+        return self.comm.group.owners.get(self.comm.rank)
+
     def start(self, when: int) -> None:
         """This rank has come: what it sends is read now and left for the others."""
         self.arrival, self._came = when, real_ns()

@@ -112,7 +112,7 @@ def meet(process: Process, thread: HostThread, folder: Path, me: Member, ranks: 
     tries = 0
     found: dict[int, Member] = {}
     begun = real_ns()
-    thread.waiting, thread.until = True, None
+    thread.waiting, thread.until = True, lambda: thread.clock.now if len(here) == ranks else -1
     try:
         while True:
             for rank in list(missing):
@@ -128,7 +128,7 @@ def meet(process: Process, thread: HostThread, folder: Path, me: Member, ranks: 
             _nap(process, min(tries + 1, LONGEST) * POLL)
             tries += 1
     finally:
-        thread.waiting = False
+        thread.waiting, thread.until = False, None
     members = [found[rank] for rank in range(ranks)]
     places = {(m.server, m.device): m for m in members}
     if len(places) < ranks:

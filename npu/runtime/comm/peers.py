@@ -29,6 +29,10 @@ class Awaited(Protocol):
     known: bool
     passed: bool
 
+    @property
+    def driver(self) -> HostThread | None:
+        """The thread that drives this rank."""
+
     def look(self) -> bool:
         """See whether the others have come; whether the end is known now."""
 
@@ -63,27 +67,26 @@ class Peers:
         return min(present, self._held(device))
 
     def _held(self, device: int) -> int:
-        """When the first operation began on a device whose end is not known and that it has not run past, else FOREVER."""
-        return min(
-            (a.arrival for a in self.awaited if a.device == device and a.arrival >= 0 and not a.known and not a.passed),
-            default=FOREVER,
-        )
+        """When the first operation began on a device whose end is not known and that it has not run past, else FOREVER. On its
+        own device a thread looks at its own operations only."""
+        here = self.process.registered()
+        own = here in self._drivers.get(device, ())
+        held = [a for a in self.awaited if a.device == device and a.arrival >= 0 and not a.known and not a.passed]
+        return min((a.arrival for a in held if not own or a.driver is here), default=FOREVER)
 
-    def _first(self, mine: bool) -> Awaited | None:
-        """The one that began first, of all; mine: on devices that no other thread drives, and not run past yet."""
+    def _first(self) -> Awaited | None:
+        """The one of this thread that began first and that its device has not run past."""
         self.awaited = [a for a in self.awaited if not a.known]
         here = self.process.registered()
-        begun = [a for a in self.awaited if a.arrival >= 0]
-        if mine:
-            begun = [a for a in begun if not a.passed and here in self._drivers.get(a.device, (here,))]
-        return min(begun, key=lambda a: a.arrival, default=None)
+        mine = [a for a in self.awaited if a.arrival >= 0 and not a.passed and a.driver is here]
+        return min(mine, key=lambda a: a.arrival, default=None)
 
     def before(self, now: int) -> None:
         """Let time pass up to now, event by event; the own devices stop where others have to come first."""
         process = self.process
         while self.awaited:
             times = [(h.next_event(), n) for n, h in process.devices.items()]
-            first = self._first(True)
+            first = self._first()
             free = [(t, n) for t, n in times if 0 <= t <= min(now, self.bound(n), self._held(n))]
             if free:
                 when, number = min(free)
@@ -94,21 +97,24 @@ class Peers:
                 return
 
     def come(self) -> bool:
-        """For a thread that waits and for which nothing happens: wait a little for others. False when nobody can come."""
-        first = self._first(False)
-        if first is None:
+        """For a thread that waits and for which nothing happens: wait a little for others. False when nobody can come: all that
+        are missing wait as well, and on no device anything is about to happen."""
+        self.awaited = [a for a in self.awaited if not a.known]
+        begun = [a for a in self.awaited if a.arrival >= 0]
+        if not begun:
             return False
-        hope, far = first.hope(self.process)
-        if first.look():
+        if any([a.look() for a in begun]):
             return True
+        hopes = [a.hope(self.process) for a in begun]
+        hope = any(can for can, _ in hopes) or any(h.next_event() >= 0 for h in self.process.devices.values())
         if hope:
-            self._nap(far, 0)
+            self._nap(any(far for _, far in hopes), 0)
         return hope
 
     def _wait(self, first: Awaited, limit: int) -> bool:
         thread = self.process.thread()
         before = thread.waiting, thread.until
-        thread.waiting, thread.until = True, lambda: -1
+        thread.waiting, thread.until = True, lambda: thread.clock.now if first.known else -1
         begun, tries = real_ns(), 0
         try:
             while not first.look():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
 
@@ -65,7 +66,9 @@ def play(size: int, body: Callable[[Rank], Any], config: dict[str, object] | Non
     """What body answers on each rank, in order; the first exception of any is raised."""
     _, hccl = modules()
     processes._forget()
-    info, code = hccl.HcclGetRootInfo()
+    # not in this thread: one that has called the stack and then does nothing holds the time of the others up
+    with ThreadPoolExecutor(1) as once:
+        info, code = once.submit(hccl.HcclGetRootInfo).result()
     assert code == 0
     answers: list[Any] = [None] * size
     failed: list[BaseException] = []

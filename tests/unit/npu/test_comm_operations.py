@@ -103,7 +103,8 @@ def test_gather_and_reduce_scatter_even_and_uneven(p, seed, dtype):
         assert me.hccl.HcclAllGather(me.put(parts[me.rank]), a, n, number, me.comm, me.stream) == 0, me.said
         assert me.hccl.HcclReduceScatter(me.put(whole[me.rank]), b, n, number, 0, me.comm, me.stream) == 0, me.said
         assert me.hccl.HcclAllGatherV(me.put(uneven[me.rank]), own, c, each, places, number, me.comm, me.stream) == 0, me.said
-        assert me.hccl.HcclReduceScatterV(me.put(send[me.rank]), each, places, d, own, number, 0, me.comm, me.stream) == 0, me.said
+        code = me.hccl.HcclReduceScatterV(me.put(send[me.rank]), each, places, d, own, number, 0, me.comm, me.stream)
+        assert code == 0, me.said
         assert me.sync() == 0, me.said
         return me.get(a, n * p, dtype), me.get(b, n, dtype), me.get(c, wide, dtype), me.get(d, own, dtype)
 
@@ -153,11 +154,10 @@ def test_send_receive_and_batches(p, n, seed):
     def body(me: Rank):
         after, before = (me.rank + 1) % p, (me.rank - 1) % p
         target, both = me.put(np.zeros(n, np.float16)), me.put(np.zeros(n, np.float16))
-        first, second = (me.hccl.HcclSend, me.hccl.HcclRecv) if me.rank % 2 == 0 and me.rank != p - 1 else (None, None)
         items = [(0, me.put(parts[me.rank]), n, 3, after), (1, target, n, 3, before)]
         assert me.hccl.HcclBatchSendRecv(items, 2, me.comm, me.stream) == 0, me.said
-        if first is not None:  # even ranks send to the next odd one
-            assert first(me.put(parts[me.rank]), n, 3, me.rank + 1, me.comm, me.stream) == 0, me.said
+        if me.rank % 2 == 0 and after:  # even ranks send to the next odd one
+            assert me.hccl.HcclSend(me.put(parts[me.rank]), n, 3, me.rank + 1, me.comm, me.stream) == 0, me.said
         elif me.rank % 2:
             assert me.hccl.HcclRecv(both, n, 3, me.rank - 1, me.comm, me.stream) == 0, me.said
         assert me.hccl.HcclBarrier(me.comm, me.stream) == 0

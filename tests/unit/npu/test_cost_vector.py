@@ -111,9 +111,9 @@ def test_depthwise_grows_with_its_taps():
 
 
 def test_trans_data_moves_at_its_own_rate():
-    # 6 us + 1103872 B / 0.781 TB/s = 7.413 us
+    # 8 us + 1103872 B / 0.781 TB/s = 9.413 us
     made = kernel(Work("layout", "TransData", "float16", (150528, 1), 301_056, 802_816), B2)
-    assert us(made) == pytest.approx(7.413, abs=0.002)
+    assert us(made) == pytest.approx(9.413, abs=0.002)
 
 
 def test_attention_forward_of_a_training_step():

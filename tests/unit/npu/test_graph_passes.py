@@ -1,4 +1,7 @@
-"""Each fusion pass: where it applies, the kernels that come out, near misses with their reason, and the same numbers as before."""
+"""Each fusion pass: where it applies, the kernels that come out, near misses with their reason, the same numbers as before.
+
+Longer than others because all passes share these two tables of cases.
+"""
 
 import numpy as np
 import pytest
