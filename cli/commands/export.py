@@ -52,7 +52,8 @@ class Told(NamedTuple):
 def export(
     source: Annotated[Path, typer.Argument(metavar="DIR", help="A PROF folder with a capture, or its parent.")],
     kind: Annotated[
-        Kind, typer.Option("--as", help="msprof: the whole layout, or its timeline, csv, db; torch_npu: *_ascend_pt; perfetto: exact JSON.")
+        Kind,
+        typer.Option("--as", help="msprof: the whole layout; its timeline, csv, db; torch_npu: *_ascend_pt; perfetto: JSON."),
     ] = Kind.msprof,
     lang: Lang = None,
 ) -> int:

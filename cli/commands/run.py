@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli import real_tool, record
+from cli import ranks, real_tool, record
 from cli.common import CliError
 
 CLOCKS = ("hybrid", "model", "realtime")
@@ -33,6 +33,10 @@ def run(
     aic_metrics: Annotated[
         str, typer.Option(help="Group of counters the files show, as of the real msprof (default PipeUtilization).")
     ] = "",
+    nproc: Annotated[
+        int, typer.Option(min=0, help="Ranks of a job: as many processes, each with RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR.")
+    ] = 0,
+    master_port: Annotated[int, typer.Option(min=0, max=65535, help="MASTER_PORT of the job, 0: a free one.")] = 0,
     sim: Annotated[bool, typer.Option("--sim", help="Simulate also on a machine with a real driver.")] = False,
     summary: Annotated[bool, typer.Option(help="Print the findings on stderr at the end.")] = True,
 ) -> int:
@@ -48,7 +52,12 @@ def run(
         real_tool.say_simulated(record.TOOL)
         environment = simulated(clock, soc)
     record.make_folder(output)
-    status, made = record.record(words, record.with_recorder(environment, output, known_metrics(aic_metrics)), output)
+    environment = record.with_recorder(environment, output, known_metrics(aic_metrics))
+    if nproc:
+        ranks.check(nproc, environment)
+        status, made = ranks.run(words, environment, output, nproc, master_port)
+    else:
+        status, made = record.record(words, environment, output)
     record.finish(made, command[0], summary)
     return status
 

@@ -53,7 +53,7 @@ def _device(machine: Machine, chip: Soc, device: int, facts: Facts, users: list[
         power_w=watts(chip, device, active), temp_c=celsius(chip, device, active),
         aicore=_percent(aic), aivector=_percent(aiv), aicpu=_percent(aicpu),
         memory_used=own_memory(chip, device) + sum(use.held for use in uses), memory_total=chip.memory,
-        # A chip with DDR (910A has it too) sets pages aside as they are asked for: public outputs show used = total (8728 / 8728).
+        # A chip with DDR (910A too) sets pages aside as they are asked for: public outputs show used = total (8728 / 8728).
         huge_used=huge, huge_total=chip.memory // HUGE_PAGE if chip.hbm and chip.family != "910" else huge,
         mhz=chip.cube_mhz, faults=facts.faults,
         processes=tuple(ProcessInfo(client.pid, client.name, use.held) for client, use in users),

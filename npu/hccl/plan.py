@@ -19,14 +19,14 @@ def steps(op: str, choice: Choice, topology: Topology, size: int, root: int = 0)
 
     Slices lie in the order of ranks; for rooted operations in the order of ranks beginning with the root, server by server.
     """
-    servers = [_rotated(s, root) for s in topology.servers]
+    servers = [rotated(s, root) for s in topology.servers]
     if op in ROOTED:
         servers.sort(key=lambda s: root not in s)
     everybody = [rank for server in servers for rank in server]
-    if len(everybody) == 1:
-        return []
     if op == "all_to_all":
         return _all_to_all(choice, everybody, size)
+    if len(everybody) == 1:
+        return []
     if choice.between == "NA":
         return _level(op, choice.inside)(everybody, 0, size)
     if choice.flat or len(servers[0]) == 1:
@@ -58,7 +58,7 @@ def exchange(choice: Choice, counts: Sequence[Sequence[int]]) -> Steps:
     return mine(ranks, counts)
 
 
-def _rotated(server: Sequence[int], root: int) -> list[int]:
+def rotated(server: Sequence[int], root: int) -> list[int]:
     """A server's ranks, the root first where it is one of them."""
     at = server.index(root) if root in server else 0
     return [*server[at:], *server[:at]]

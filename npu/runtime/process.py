@@ -116,11 +116,7 @@ class Process:
         found: HostThread | None = getattr(self.local, "thread", None)
         if found is None:
             with self.lock:
-                start = (
-                    max((t.clock.peek() for t in self.threads), default=0)
-                    if self.knobs.clock != "model"
-                    else max((t.clock.now for t in self.threads), default=0)
-                )
+                start = max((t.clock.peek() for t in self.threads), default=0)
                 found = HostThread(self.ordinal("thread"), HostClock(self.knobs.clock, start))
                 self.threads.append(found)
                 self._native.append(threading.get_native_id())

@@ -49,7 +49,6 @@ def record(script: str, model: Path, images: int, out: Path) -> tuple[Path, dict
 def reference(network: Path, images: int) -> np.ndarray:
     """What onnxruntime says to the same images, float32 [images, 2]."""
     import onnxruntime
-
     from lines import draw
 
     session = onnxruntime.InferenceSession(str(network))

@@ -48,8 +48,8 @@ def test_two_runs_under_the_model_clock_give_the_same_tables(start: Run) -> None
         start("msprof", "run", "--clock", "model", "--no-summary", "script.py", "20", script=COPIES)
     ran = start("python", "-c", "pass")
     first, second = (p / "npuscope" for p in ran.profs)
-    names = sorted(f.name for f in first.glob("*.seg")) + ["strings.bin"]
-    assert names == sorted(f.name for f in second.glob("*.seg")) + ["strings.bin"]
+    names = [*sorted(f.name for f in first.glob("*.seg")), "strings.bin"]
+    assert names == [*sorted(f.name for f in second.glob("*.seg")), "strings.bin"]
     assert all((first / n).read_bytes() == (second / n).read_bytes() for n in names)
 
 

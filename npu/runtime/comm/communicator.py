@@ -56,6 +56,15 @@ class Groups(dict[str, Group]):
     """The groups of a process by what its ranks met with."""
 
 
+class World:
+    """The largest communicator of a process, and the ranks of this process in it."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.ranks: list[int] = []
+        self.folder = Path()
+
+
 class Communicator:
     """rank of size; name: of the group, as profiles show it. failed: the situation of its first failed operation."""
 
@@ -131,8 +140,18 @@ def admit(process: Process, thread: HostThread, context: Context, folder: Path, 
         slow = Topology(net.family, net.places, net.servers_per_pod, config.slow_links, config.slow_ranks)
         group = known[key] = Group(folder, members, slow)
     made = Communicator(process, thread, context, group, rank, name, config)
-    process.recording.sink.meta(rank=members[rank].rank, world_size=len(members), group=name)
+    _tell(process, made)
     return made
+
+
+def _tell(process: Process, made: Communicator) -> None:
+    """Ranks of this process in its largest communicator: what the files of a profile call its rank."""
+    world = process.one(World)
+    if made.size > world.size:
+        world.size, world.ranks, world.folder = made.size, [], made.group.folder
+    if made.size == world.size and made.group.folder == world.folder:
+        world.ranks = sorted({*world.ranks, made.rank})
+        process.recording.sink.meta(rank=world.ranks[0], ranks=world.ranks, world_size=made.size, group=made.name)
 
 
 def configured(base: Settings, config: Mapping[str, object]) -> tuple[Settings, str]:

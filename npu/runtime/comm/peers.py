@@ -63,8 +63,7 @@ class Peers:
         drivers = self._drivers.get(device, ())
         if not drivers or self.process.registered() in drivers:
             return FOREVER
-        present = min((d.clock.peek() for d in drivers if not d.waiting and d.owner.is_alive()), default=FOREVER)
-        return min(present, self._held(device))
+        return min(self._held(device), *(_present(d) for d in drivers))
 
     def _held(self, device: int) -> int:
         """When the first operation began on a device whose end is not known and that it has not run past, else FOREVER. On its
@@ -139,3 +138,13 @@ class Peers:
         process.waiters += 1
         process.changed.wait(nap)
         process.waiters -= 1
+
+
+def _present(thread: HostThread) -> int:
+    """From when on a thread may submit something: a waiting one whose time has come goes on from then."""
+    if not thread.owner.is_alive():
+        return FOREVER
+    if not thread.waiting:
+        return thread.clock.peek()
+    when = thread.until() if thread.until is not None else -1
+    return max(when, thread.clock.now) if when >= 0 else FOREVER

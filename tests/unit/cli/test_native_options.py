@@ -24,10 +24,8 @@ def test_both_spellings_and_the_application_behind_them() -> None:
     (["--ouput=x"], "Argument --ouput: unrecognized option. Did you mean --output?"),
     (["--l2=on"], "Argument --l2: on is not available on the simulated NPU: the L2 cache is not modelled."),
     (["--storage-limit=500MB"], "Argument --storage-limit: 500MB is not available on the simulated NPU: captures are never cut."),
-    (["--aic-metrics=Memory"],
-     "Argument --aic-metrics: Memory is not available on the simulated NPU: this group of counters is not modelled."),
     (["--aic-metrics=Custom:0x1"],
-     "Argument --aic-metrics: Custom:0x1 is not available on the simulated NPU: this group of counters is not modelled."),
+     "Argument --aic-metrics: Custom:0x1 is not available on the simulated NPU: events by number are not modelled."),
 ])  # fmt: skip
 def test_wrong_or_unavailable_options(words: list[str], line: str) -> None:
     with pytest.raises(Refused) as said:

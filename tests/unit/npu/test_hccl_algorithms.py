@@ -12,7 +12,14 @@ from npu.hccl.transfer import Steps, split
 
 ranks = st.integers(1, 17)
 sizes = st.integers(0, 70)
-ALL_REDUCE = [ring.all_reduce, mesh.all_reduce, halving_doubling.all_reduce, nhr.all_reduce, bruck.all_reduce, parameter_server.all_reduce]
+ALL_REDUCE = [
+    ring.all_reduce,
+    mesh.all_reduce,
+    halving_doubling.all_reduce,
+    nhr.all_reduce,
+    bruck.all_reduce,
+    parameter_server.all_reduce,
+]
 
 
 def play(steps: Steps, buffers: list[np.ndarray], into: list[np.ndarray] | None = None) -> list[np.ndarray]:
@@ -82,7 +89,10 @@ def test_rooted_operations(module, p, n, root):
 def test_all_to_all_with_uneven_counts(p, seed):
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 6, (p, p)).tolist()
-    send = [np.concatenate([np.full(counts[i][j], 100 * i + j) for j in range(p)]) if sum(counts[i]) else np.zeros(0, int) for i in range(p)]
+    send = [
+        np.concatenate([np.full(counts[i][j], 100 * i + j) for j in range(p)]) if sum(counts[i]) else np.zeros(0, int)
+        for i in range(p)
+    ]
     for algorithm in (pairwise.pairwise, pairwise.mesh):
         receive = [np.zeros(sum(counts[i][j] for i in range(p)), int) for j in range(p)]
         play(algorithm(list(range(p)), counts), send, receive)
