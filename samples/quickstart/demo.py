@@ -78,7 +78,7 @@ def main() -> None:
         length = found["window"]["length_us"] / 1000
         print(f"\n{script}: {length:.2f} ms, {length / args.images * 1000:.0f} us an image; {said}; "
               f"{'outputs equal' if exact else 'OUTPUTS DIFFER FROM'} onnxruntime's")
-        for finding in found["findings"]:
+        for finding in (f for f in found["findings"] if not f["cause"]):
             site = f"  {Path(finding['sites'][0]).name}" if finding["sites"] else ""
             gain = f"{finding['gain']['us'] / 1000:.2f} ms" if finding["gain"] else "-"
             print(f"  {gain:>9}  {finding['title']}{site}")

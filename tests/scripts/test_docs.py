@@ -39,6 +39,10 @@ for _ in range(10):
 acl.rt.destroy_stream(stream); acl.rt.free(device); acl.rt.free_host(host)
 acl.rt.reset_device(0); acl.finalize()
 """
+LOG = """\
+[ERROR] RUNTIME(4711,python):2026-11-01-12:00:00.100.200 [npu_driver_mem.cc:500]4711 DevMemAlloc: halMemAlloc failed: device oom, size=1073741824
+[ERROR] ASCENDCL(4711,python):2026-11-01-12:00:00.100.900 [memory.cpp:90]4711 aclrtMalloc: malloc device memory failed, errorCode is 207001
+"""
 
 
 def model(path: Path) -> None:
@@ -68,6 +72,9 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder a reader works in, made once and copied for every page."""
     folder = tmp_path_factory.mktemp("reader")
     (folder / "script.py").write_text(SCRIPT)
+    log = folder / "ascend" / "log" / "debug" / "plog" / "plog-4711_20261101120000000.log"
+    log.parent.mkdir(parents=True)
+    log.write_text(LOG)
     model(folder / "net.onnx")
     for command in (
         "msprof run --clock model --no-summary script.py",
@@ -81,7 +88,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a line as the reader's shell would, our commands first on PATH."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("NPU", "ASCEND"))}
-    env |= {"PATH": f"{BIN}{os.pathsep}{env['PATH']}", "NPU_STATE_DIR": str(folder / "state"), "BROWSER": "true", "LC_ALL": "C.UTF-8"}
+    env |= {"PATH": f"{BIN}{os.pathsep}{env['PATH']}", "NPU_STATE_DIR": str(folder / "state"), "HOME": str(folder), "BROWSER": "true", "LC_ALL": "C.UTF-8"}
     return subprocess.run(["bash", "-c", command], cwd=folder, env=env, capture_output=True, text=True, errors="replace", timeout=120,
                           check=False)
 

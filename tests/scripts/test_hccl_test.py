@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import resource
+from itertools import pairwise
 
 import pytest
 
@@ -32,7 +33,7 @@ def test_the_form_of_the_real_tool(start: Run) -> None:
     found = rows(ran.out)
     assert [r[0] for r in found] == [8192 << n for n in range(14)]
     assert all(abs(size / us / 1000 - rate) < 0.01 * rate + 1e-5 for size, us, rate, _ in found)
-    assert all(a[1] < b[1] for a, b in zip(found, found[1:], strict=False))
+    assert all(a[1] < b[1] for a, b in pairwise(found))
 
 
 def test_a_cluster_of_4096_within_a_minute_and_2_gb(start: Run) -> None:
