@@ -22,13 +22,14 @@ Result = Callable[[Mapping[int, Note]], bytes | None]
 @dataclass
 class Part:
     """An exchange under one key: what the own rank leaves (read when it arrives), whose notes it needs, what it makes of them and
-    where that goes. writes: (side, result) pairs."""
+    where that goes. writes: (side, result) pairs; told: the others need what it leaves also where nothing is computed."""
 
     key: str
     ranks: tuple[int, ...]
     send: Callable[[], bytes]
     writes: tuple[tuple[Side, Result], ...] = ()
     facts: Mapping[str, object] = field(default_factory=dict)
+    told: bool = False
     notes: dict[int, Note] = field(default_factory=dict)
 
 
@@ -57,7 +58,8 @@ class InFlight:
         self.arrival, self._came = when, real_ns()
         for part in self.parts:
             part.facts = {"op": self.op, **part.facts}
-            self.comm.board.put(part.key, self.comm.rank, Note(when, part.facts, part.send()))
+            data = part.send() if self.process.knobs.compute or part.told else b""
+            self.comm.board.put(part.key, self.comm.rank, Note(when, part.facts, data))
         if self.process.waiters:
             self.process.changed.notify_all()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import socket
 import struct
 import threading
 from pathlib import Path
@@ -25,6 +26,7 @@ ROOT_INFO_BYTES = 4108
 MAGIC = b"NPUROOT1"
 LENGTH = struct.Struct("<H")
 JOB = "NPU_JOB_DIR"
+PORT = "HCCL_IF_BASE_PORT"
 POLL, LONGEST = 0.002, 10  # s between looks for the others at first; at last ten times as long
 TIMELINES = "model"  # clock under which all timelines begin alike
 
@@ -57,7 +59,15 @@ def job_folder() -> Path:
 
 
 def root_info() -> bytes:
-    """A new identifier, in the size of HcclRootInfo: whoever has it meets the others."""
+    """A new identifier, in the size of HcclRootInfo: whoever has it meets the others. NpuError hccl_port where the environment
+    names a port (HCCL_IF_BASE_PORT) that somebody else listens on."""
+    named = os.environ.get(PORT, "")
+    if named.isdigit():
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", int(named)))
+            except (OSError, OverflowError) as error:
+                raise NpuError("hccl_port", port=int(named), reason=str(error)) from error
     folder = job_folder() / f"comm-{os.getpid()}-{secrets.token_hex(6)}"
     text = str(folder).encode()
     return (MAGIC + LENGTH.pack(len(text)) + text).ljust(ROOT_INFO_BYTES, b"\0")

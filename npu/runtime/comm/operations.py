@@ -257,7 +257,7 @@ def _exchange(
         (call.side(receive + p * each, c, "recvBuf"), partial(piece, rank))
         for rank, (p, c) in enumerate(zip(into, receive_counts, strict=True))
     )
-    part = Part(f"all{comm.number()}", tuple(range(comm.size)), packed, writes, {**facts, "dataType": call.dtype})
+    part = Part(f"all{comm.number()}", tuple(range(comm.size)), packed, writes, {**facts, "dataType": call.dtype}, True)
 
     def by_pairs() -> Costed:
         counts = table(part.notes)

@@ -1,8 +1,8 @@
 """What is recorded of an operation: itself, and of each transfer this rank has part in a wait, the transfer, and a record.
 
 First the rank tells every peer that it is there and waits for each of them: that wait's end is when the peer came. Then, step by
-step, a wait for what arrives and a transfer for what goes out, on the plane of the peer. Notify numbers are the same on both
-sides, so that the k-th record and the k-th wait of a number belong together.
+step, a transfer for what goes out and after it a wait for what arrives, on the plane of the peer. Notify numbers are the same on
+both sides, so that the k-th record and the k-th wait of a number belong together.
 """
 
 from __future__ import annotations
@@ -72,13 +72,18 @@ class Told:
         for peer, like in first.items():
             came = max(flight.arrivals.get(peer, arrival), arrival + FLAG_NS)
             part(WAIT, arrival, came, peer, comm.rank, like, notify=_notify(peer, comm.rank, 0))
+        sent: dict[int, float] = {}  # when the own transfers of a step have ended
+        for t in costed.transfers:
+            if t.src == comm.rank:
+                sent[t.step] = max(sent.get(t.step, 0.0), t.end)
         for t in costed.transfers:
             if t.src == comm.rank:
                 kind = REDUCE if t.reduce else TRANSFER
                 part(kind, begun + t.start, ceil(begun + t.end), t.src, t.dst, t, t.bytes)
                 part(RECORD, begun + t.end, begun + t.end + FLAG_NS, t.src, t.dst, t, notify=_notify(t.src, t.dst, 1))
             elif t.dst == comm.rank:
-                part(WAIT, begun + t.wait, begun + t.end, t.src, t.dst, t, notify=_notify(t.src, t.dst, 1))
+                waits = begun + max(t.wait, sent.get(t.step, 0.0))
+                part(WAIT, waits, max(begun + t.end, waits + FLAG_NS), t.src, t.dst, t, notify=_notify(t.src, t.dst, 1))
 
 
 def _notify(src: int, dst: int, which: int) -> int:

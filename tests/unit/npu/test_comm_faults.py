@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 
 import numpy as np
 import pytest
@@ -254,3 +255,17 @@ def test_ranks_that_never_come_are_named(monkeypatch):
     assert hccl.HcclCommInitRootInfo(3, info, 1) == (0, 9)
     said = acl.get_recent_err_msg()
     assert "EI0015" in said and "no sign of ranks [0, 2]" in said and "timeout[120 s]" in said
+
+
+def test_a_busy_port_is_named(monkeypatch):
+    acl, hccl = modules()
+    processes._forget()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        monkeypatch.setenv("HCCL_IF_BASE_PORT", str(taken.getsockname()[1]))
+        info, code = hccl.HcclGetRootInfo()
+        assert (info, code) == (None, 7)
+        assert f"Port {taken.getsockname()[1]} of the host cannot be bound" in acl.get_recent_err_msg()
+    assert hccl.HcclGetRootInfo()[1] == 0
+    assert hccl.HcclGetErrorString(7) == "HCCL_E_UNAVAIL"
