@@ -91,10 +91,3 @@ def pipeline(p: int, width: int, n: float, between: Net, inside: Net) -> float:
     near = n / p * inside.b + inside.a if width > 1 else 0.0
     far = n / p * between.b + between.a
     return max(far, near) * (servers - 1) + near
-
-
-def uneven_all_reduce(smallest: int, largest: int, groups: int, n: float, net: Net, convergence: float = 1.0) -> float:
-    """AHC with NB inside and between, ns: about, because the source's brackets are unbalanced. convergence: the ratio of the
-    bandwidth inside a group to that between groups."""
-    inside, between = (largest - 1) / largest, (groups - 1) / (groups * smallest)
-    return _sum(2 * (log2_up(largest) + log2_up(groups)), 2 * (inside + convergence * between) * n, (inside + between) * n, net)

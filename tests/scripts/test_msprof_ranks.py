@@ -167,7 +167,8 @@ open(f"rank{rank}.log", "w").write(f"[ERROR] rank {rank}: {acl.get_recent_err_ms
     assert "EI0002" in told.out and "waited for rank 1" in told.out.lower().replace("\n", " ")
 
 
-def test_ranks_that_hang_are_ended_after_a_failure(start: Run, monkeypatch) -> None:
+@pytest.mark.slow
+def test_ranks_that_hang_are_ended_after_a_failure(start: Run) -> None:
     body = (
         "import os, signal, sys\nif os.environ['RANK'] == '0':\n    sys.exit(5)\nimport select\nselect.select([], [], [], 300)\n"
     )
@@ -184,3 +185,49 @@ def test_mistakes_with_ranks_are_two_lines(start: Run) -> None:
         taken.listen()
         busy = start("msprof", "run", "--nproc", "2", "--master-port", str(taken.getsockname()[1]), "script.py")
     assert busy.code == 2 and "cannot be used" in busy.err and len(busy.err.splitlines()) == 2
+
+
+def test_ranks_of_multiprocessing_need_no_launcher(start: Run) -> None:
+    """Spawned processes meet through the state folder and leave nothing behind; one never destroys its communicator."""
+    body = """
+    import multiprocessing as mp
+
+    def work(rank, count, given, out):
+        import acl, hccl
+        import numpy as np
+        acl.init()
+        acl.rt.set_device(rank)
+        if rank == 0:
+            info, _ = hccl.HcclGetRootInfo()
+            for _ in range(count - 1):
+                given.put(info)
+        else:
+            info = given.get()
+        comm, code = hccl.HcclCommInitRootInfo(count, info, rank)
+        assert code == 0
+        stream, _ = acl.rt.create_stream()
+        device, _ = acl.rt.malloc(4, 0)
+        value = np.array([rank + 1], np.int32)
+        acl.rt.memcpy(device, 4, value.ctypes.data, 4, 1)
+        for n in range(50):
+            assert hccl.HcclAllReduce(device, device, 1, 2, 0 if n == 0 else 2, comm, stream) == 0
+        assert acl.rt.synchronize_stream(stream) == 0, acl.get_recent_err_msg()
+        acl.rt.memcpy(value.ctypes.data, 4, device, 4, 2)
+        out.put(int(value[0]))
+        if rank != 1:
+            hccl.HcclCommDestroy(comm)
+
+    if __name__ == "__main__":
+        spawn = mp.get_context("spawn")
+        given, out = spawn.Queue(), spawn.Queue()
+        ranks = [spawn.Process(target=work, args=(r, 4, given, out)) for r in range(4)]
+        for rank in ranks:
+            rank.start()
+        print([out.get() for _ in ranks])
+        for rank in ranks:
+            rank.join()
+        print([rank.exitcode for rank in ranks])
+    """
+    ran = start("python", "-m", "npu", "script.py", script=body)
+    assert ran.out.splitlines() == ["[10, 10, 10, 10]", "[0, 0, 0, 0]"], ran.err
+    assert not list((ran.folder / "state" / "jobs").iterdir())

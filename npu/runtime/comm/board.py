@@ -39,8 +39,8 @@ class Board(Protocol):
     def get(self, key: str, rank: int) -> Note | None:
         """What a rank left under a key; None while it has not."""
 
-    def leave(self, rank: int, ranks: int) -> None:
-        """This rank reads nothing more; after the last of all `ranks` the board is cleared away."""
+    def leave(self, rank: int, ranks: int) -> bool:
+        """This rank reads nothing more; whether it was the last of all `ranks`."""
 
 
 class LocalBoard:
@@ -49,6 +49,7 @@ class LocalBoard:
     def __init__(self) -> None:
         self.notes: dict[str, dict[int, Note]] = {}
         self._own: dict[int, deque[str]] = {}
+        self._left: set[int] = set()
 
     def put(self, key: str, rank: int, note: Note) -> None:
         self.notes.setdefault(key, {})[rank] = note
@@ -63,8 +64,9 @@ class LocalBoard:
     def get(self, key: str, rank: int) -> Note | None:
         return self.notes.get(key, {}).get(rank)
 
-    def leave(self, rank: int, ranks: int) -> None:
-        self._own.pop(rank, None)
+    def leave(self, rank: int, ranks: int) -> bool:
+        self._left.add(rank)
+        return len(self._left) >= ranks
 
 
 class FolderBoard:
@@ -105,10 +107,7 @@ class FolderBoard:
         facts = json.loads(bytes(view[HEAD.size : HEAD.size + length]))
         return Note(arrival, facts, view[HEAD.size + length :])
 
-    def leave(self, rank: int, ranks: int) -> None:
+    def leave(self, rank: int, ranks: int) -> bool:
         with suppress(OSError):
             (self.folder / f"left.{rank}").touch()
-            if len(list(self.folder.glob("left.*"))) >= ranks:
-                for path in self.folder.iterdir():
-                    path.unlink(missing_ok=True)
-                self.folder.rmdir()
+        return len(list(self.folder.glob("left.*"))) >= ranks

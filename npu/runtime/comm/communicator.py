@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import shutil
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -92,7 +93,9 @@ class Communicator:
         atexit.register(self._leave)
 
     def _leave(self) -> None:
-        self.board.leave(self.rank, self.size)
+        """Say that this rank reads nothing more; the last one clears the folder away."""
+        if self.board.leave(self.rank, self.size):
+            shutil.rmtree(self.group.folder, ignore_errors=True)
 
     def number(self) -> int:
         """Of the next operation all ranks take part in."""

@@ -26,6 +26,7 @@ ROOT_INFO_BYTES = 4108
 MAGIC = b"NPUROOT1"
 LENGTH = struct.Struct("<H")
 JOB = "NPU_JOB_DIR"
+KNOWN = "table-"  # how folders begin that a later run would find again
 PORT = "HCCL_IF_BASE_PORT"
 POLL, LONGEST = 0.002, 10  # s between looks for the others at first; at last ten times as long
 TIMELINES = "model"  # clock under which all timelines begin alike
@@ -86,7 +87,7 @@ def folder_of(info: object) -> Path:
 
 def named_folder(text: str) -> Path:
     """The folder for those who know the same text: ranks of one rank table, of one sub-communicator."""
-    return job_folder() / f"comm-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+    return job_folder() / f"{KNOWN}{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
 
 def server_number() -> int:
@@ -121,13 +122,14 @@ def meet(process: Process, thread: HostThread, folder: Path, me: Member, ranks: 
     missing = list(range(ranks))
     tries = 0
     found: dict[int, Member] = {}
+    anew = os.environ.get(JOB, "") != "" or not folder.name.startswith(KNOWN)  # nothing of an earlier run can lie there
     begun = real_ns()
     thread.waiting, thread.until = True, lambda: thread.clock.now if len(here) == ranks else -1
     try:
         while True:
             for rank in list(missing):
                 member = here.get(rank) or _member(board, rank)
-                if member is not None and (member.alive or rank == me.rank):
+                if member is not None and (anew or member.alive):
                     found[rank] = member
                     missing.remove(rank)
             if not missing:
