@@ -33,7 +33,7 @@ demo: $(READY)
 	@echo "The commands: $(CURDIR)/$(BIN)/msprof, npu-smi, atc, npu-diag, npuscope (or: source $(BIN)/activate)"
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 -ra -m "$(LEFT_OUT)"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -ra -m "$(LEFT_OUT)"
 	@echo "left out by marker: slow, browser, peer (.ci/run runs them, or: $(BIN)/python -m pytest -m slow)"
 
 lint: $(READY)

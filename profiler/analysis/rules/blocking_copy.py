@@ -8,9 +8,9 @@ import numpy as np
 
 from profiler import intervals
 from profiler.analysis.context import Context
-from profiler.analysis.edits import Edit, Unblock
-from profiler.analysis.judge import REPEAT_MIN, Name, judged
-from profiler.analysis.rules.copies import D2H, Copies, async_call_ns, in_window, pinned
+from profiler.analysis.edits import Unblock
+from profiler.analysis.judge import REPEAT_MIN, Name
+from profiler.analysis.rules.copies import D2H, Copies, async_call_ns, in_window, said_of
 from profiler.findings import Finding
 from profiler.trace import Array
 
@@ -46,17 +46,7 @@ def blocking_copy(context: Context) -> Iterator[Finding]:
         "blocked_ns": intervals.length(calls),
         "pageable": int(copies.pageable.sum()),
     }
-    edits: tuple[Edit, ...] = (Unblock(copies.rows, async_call_ns()), *pinned(context, copies))
-    yield judged(
-        context,
-        NAME,
-        facts,
-        edits,
-        confidence="high" if not copies.pageable.any() else "medium",
-        evidence=context.calls_shown(copies.rows[order]),
-        sites=context.sites(copies.rows),
-        method="model" if len(edits) > 1 else "replay",
-    )
+    yield said_of(context, NAME, facts, Unblock(copies.rows, async_call_ns()), copies, context.calls_shown(copies.rows[order]))
 
 
 def _followed(context: Context, copies: Copies) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +10,10 @@ import numpy as np
 from npu import cost, events
 from profiler.analysis.calls import COPY, blocking, column
 from profiler.analysis.context import Context
-from profiler.analysis.edits import SetTo
+from profiler.analysis.edits import Edit, SetTo
 from profiler.analysis.groups import distinct
+from profiler.analysis.judge import Name, judged
+from profiler.findings import Evidence, Finding
 from profiler.trace import Array
 
 H2D, D2H = events.DIRECTIONS.index("h2d"), events.DIRECTIONS.index("d2h")
@@ -55,6 +58,23 @@ def pinned(context: Context, copies: Copies) -> tuple[SetTo, ...]:
     kinds, position = distinct(chosen.bytes, chosen.direction)
     ratio = np.array([model_ns(context, b, d, "pinned") / model_ns(context, b, d, "pageable") for b, d in kinds.tolist()])
     return (SetTo(chosen.task, (measured * ratio[position.ravel()]).astype(np.int64)),)
+
+
+def said_of(
+    context: Context, name: Name, facts: Mapping[str, object], edit: Edit, copies: Copies, shown: tuple[Evidence, ...]
+) -> Finding:
+    """A finding about copies: pageable ones are pinned with the edit, and then the gain rests on modelled durations."""
+    edits: tuple[Edit, ...] = (edit, *pinned(context, copies))
+    return judged(
+        context,
+        name,
+        facts,
+        edits,
+        confidence="high" if not copies.pageable.any() else "medium",
+        evidence=shown,
+        sites=context.sites(copies.rows),
+        method="model" if len(edits) > 1 else "replay",
+    )
 
 
 def model_ns(context: Context, count: int, direction: int, host_kind: str) -> float:

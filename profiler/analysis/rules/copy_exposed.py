@@ -8,10 +8,10 @@ import numpy as np
 
 from profiler import intervals
 from profiler.analysis.context import Context
-from profiler.analysis.edits import Edit, Overlap
+from profiler.analysis.edits import Overlap
 from profiler.analysis.gaps import busy
-from profiler.analysis.judge import REPEAT_MIN, Name, judged
-from profiler.analysis.rules.copies import H2D, Copies, async_call_ns, in_window, pinned
+from profiler.analysis.judge import REPEAT_MIN, Name
+from profiler.analysis.rules.copies import H2D, Copies, async_call_ns, in_window, said_of
 from profiler.findings import Finding
 from profiler.trace import Array
 
@@ -50,17 +50,7 @@ def copy_exposed(context: Context) -> Iterator[Finding]:
         "pageable": int(copies.pageable.sum()),
         "blocking": int(copies.blocking.sum()),
     }
-    edits: tuple[Edit, ...] = (Overlap(copies.rows, async_call_ns()), *pinned(context, copies))
-    yield judged(
-        context,
-        NAME,
-        facts,
-        edits,
-        confidence="high" if not copies.pageable.any() else "medium",
-        evidence=context.tasks_shown(copies.task[order]),
-        sites=context.sites(copies.rows),
-        method="model" if len(edits) > 1 else "replay",
-    )
+    yield said_of(context, NAME, facts, Overlap(copies.rows, async_call_ns()), copies, context.tasks_shown(copies.task[order]))
 
 
 def _between_launches(context: Context, copies: Copies) -> Array:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Edit, Remove
-from profiler.analysis.judge import NOTE, Name, judged
+from profiler.analysis.judge import NOTE, REPEAT_MIN, Name, judged
 from profiler.analysis.views.operators import streams
 from profiler.findings import Finding
 from profiler.trace import Array
@@ -109,6 +109,29 @@ def said_of(
         method=method,
         at_most=at_most or bare,
     )
+
+
+def share_taken(context: Context, name: Name, types: Sequence[str], share: float) -> Iterator[Finding]:
+    """The finding that kernels of these types take `share` of the computing time or more; at most all of them can be gained."""
+    if "op_type" not in context.trace.task:
+        return
+    rows = kernels(context)
+    mine = of_type(context, rows, named(*types))
+    chosen = rows[mine]
+    total = int(context.basis.durations(chosen).sum())
+    if len(chosen) < REPEAT_MIN or total < share * computing(context):
+        return
+    after = next_on_stream(context, rows)[mine]
+    facts = {
+        "count": len(chosen),
+        "per_step": round(len(chosen) / context.count, 1),
+        "total_ns": total,
+        "computing_share": total / computing(context),
+        "ops": most_frequent(context, chosen, "op_type"),
+        "shapes": most_frequent(context, chosen, "in_shapes", 2) or "-",
+        "before": most_frequent(context, rows[after[after >= 0]], "op_type") or "-",
+    }
+    yield said_of(context, name, facts, chosen, (removal(context, chosen),), "medium", at_most=True)
 
 
 def most_frequent(context: Context, rows: Array, name: str, most: int = 3) -> str:
