@@ -18,7 +18,7 @@ CAPACITY = 1000
 CLIENT = textwrap.dedent("""
     import random, sys
     from npu.driver.state import Table
-    folder, seed = sys.argv[1], int(sys.argv[2])
+    folder, seed, comes_and_goes = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "comes and goes"
     chance, table = random.Random(seed), Table.open(folder)
     slot, mine = table.attach(), []
     print("ready", flush=True)
@@ -29,14 +29,14 @@ CLIENT = textwrap.dedent("""
                 mine.append(size)
         elif mine:
             table.release(slot, 0, mine.pop(chance.randrange(len(mine))), 1)
-        if chance.random() < 0.02:
+        if comes_and_goes and chance.random() < 0.02:
             table.drop(slot)
             slot, mine = table.attach(), []
 """) % CAPACITY
 
 
-def start(folder: Path, seed: int) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", CLIENT, str(folder), str(seed)], stdout=subprocess.PIPE, text=True)
+def start(folder: Path, seed: int, how: str = "comes and goes") -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", CLIENT, str(folder), str(seed), how], stdout=subprocess.PIPE, text=True)
 
 
 def ready(child: subprocess.Popen[str]) -> None:
@@ -87,7 +87,7 @@ def test_thirty_two_clients_killed_at_random(tmp_path: Path) -> None:
 def test_a_zombie_holds_nothing(tmp_path: Path) -> None:
     """Killed but not yet waited for: the kernel has taken its memory back, and so has the device."""
     table = Table.open(str(tmp_path))
-    child = start(tmp_path, 1)
+    child = start(tmp_path, 1, "stays")
     ready(child)
     assert [client.pid for client in table.clients()] == [child.pid]
     child.kill()
