@@ -29,11 +29,13 @@ Run = Callable[[Seen], Iterable[Verdict]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """needs: topics (TOPICS) without which the check cannot say anything; it is then listed as missing."""
+    """needs: topics (TOPICS) without which the check cannot say anything; it is then listed as missing. about: the first words
+    of the facts it judges, as `diag.differences` names them."""
 
     id: str
     needs: tuple[str, ...]
     run: Run
+    about: tuple[str, ...] = ()
 
 
 # topic -> whether the evidence covers it
@@ -57,30 +59,30 @@ TOPICS: dict[str, Callable[[Seen], bool]] = {
 
 # Ordered by what breaks what: without a driver nothing else counts, limits come last.
 CHECKS = (
-    Check("driver present", ("driver",), driver.present),
-    Check("devices", ("device tool",), devices.tool),
+    Check("driver present", ("driver",), driver.present, ("driver", "cann")),
+    Check("devices", ("device tool",), devices.tool, ("device",)),
     Check("card on the bus", ("pci",), devices.on_the_bus),
-    Check("device nodes", ("device nodes",), nodes.complete),
-    Check("rights on the nodes", ("device nodes", "account"), nodes.rights),
+    Check("device nodes", ("device nodes",), nodes.complete, ("node",)),
+    Check("rights on the nodes", ("device nodes", "account"), nodes.rights, ("node",)),
     Check("account", ("account",), nodes.account),
     Check("container start", ("container start",), container.handed_in),
-    Check("installs", ("installs",), installs.present),
-    Check("half-switched install", ("installs",), installs.switched),
-    Check("driver and firmware", ("installs",), driver.firmware),
-    Check("driver and CANN", ("driver",), driver.with_cann),
-    Check("packages of one CANN", ("installs",), packages.required),
-    Check("operator binaries", ("installs",), packages.kernels),
-    Check("one version in the environment", ("environment",), environment.one_version),
-    Check("environment loaded", ("environment",), environment.loaded),
-    Check("values of variables", ("environment",), variables.values),
-    Check("visible devices", ("environment",), visible.devices),
-    Check("libraries in use", ("libraries",), libraries.in_use),
+    Check("installs", ("installs",), installs.present, ("cann",)),
+    Check("half-switched install", ("installs",), installs.switched, ("cann",)),
+    Check("driver and firmware", ("installs",), driver.firmware, ("driver", "firmware")),
+    Check("driver and CANN", ("driver",), driver.with_cann, ("driver", "cann in force")),
+    Check("packages of one CANN", ("installs",), packages.required, ("cann",)),
+    Check("operator binaries", ("installs",), packages.kernels, ("cann",)),
+    Check("one version in the environment", ("environment",), environment.one_version, ("env", "library")),
+    Check("environment loaded", ("environment",), environment.loaded, ("env",)),
+    Check("values of variables", ("environment",), variables.values, ("env",)),
+    Check("visible devices", ("environment",), visible.devices, ("env",)),
+    Check("libraries in use", ("libraries",), libraries.in_use, ("library", "env LD_LIBRARY_PATH")),
     Check("loader messages", ("loader",), libraries.messages),
     Check("application", ("loader",), application.symbols),
-    Check("python packages", ("python packages",), python.pairings),
+    Check("python packages", ("python packages",), python.pairings, ("package", "python", "cann in force")),
     Check("model", ("model",), model.fits),
-    Check("CPU affinity", ("cpus",), devices.affinity),
-    Check("limits", ("limits",), limits.enough),
+    Check("CPU affinity", ("cpus",), devices.affinity, ("env",)),
+    Check("limits", ("limits",), limits.enough, ("limit",)),
     Check("minimal program", ("probe",), devices.probe),
 )  # fmt: skip
 
@@ -106,13 +108,18 @@ class Checked:
         return next((v.severity for v in self.verdicts if v.severity != SEVERITIES[-1]), "ok")
 
 
+def lacks(check: Check, seen: Seen) -> tuple[str, ...]:
+    """The topics the check needs and the evidence does not cover."""
+    return tuple(topic for topic in check.needs if not TOPICS[topic](seen))
+
+
 def check(seen: Seen) -> Checked:
     """Run every check the evidence is enough for."""
     verdicts: list[Verdict] = []
     fine: list[str] = []
     missing: list[tuple[str, tuple[str, ...]]] = []
     for one in CHECKS:
-        lacking = tuple(topic for topic in one.needs if not TOPICS[topic](seen))
+        lacking = lacks(one, seen)
         if lacking:
             missing.append((one.id, lacking))
             continue

@@ -33,9 +33,17 @@ def compare(hosts: list[Seen]) -> list[Difference]:
         topic = item.partition(" ")[0]
         values = tuple(one.get(item, NOT_THERE if topic in cover else None) for one, cover in zip(tables, covers, strict=True))
         told = [v for v in values if v is not None]
-        if len(told) > 1 and len(set(told)) > 1:
+        if len(told) > 1 and len(set(told)) > 1 and not _of_another_install(item, tables):
             found.append(Difference(item, values, _odd(values)))
     return found
+
+
+def _of_another_install(item: str, tables: list[dict[str, str]]) -> bool:
+    """A package of a CANN that some hosts lack as a whole: the CANN itself is the difference."""
+    if not item.startswith("cann package "):
+        return False
+    version = item.removeprefix("cann package ").partition("/")[0]
+    return all(item in t or not any(k.startswith("cann ") and k.endswith(f" {version}") for k in t) for t in tables)
 
 
 def _odd(values: tuple[str | None, ...]) -> tuple[int, ...]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json as json_text
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from cli.common import CliError
-from cli.options import Json
+from cli.options import Json, Lang
+from cli.terminal import Language, folded, language
 
 if TYPE_CHECKING:
     from diag.seen import Seen
@@ -26,30 +28,28 @@ def diff(
         metavar="HOST HOST...", help="Host trees, collector files, texts, names of simulated hosts; a dot for this host."
     ),
     json: Json = False,
+    lang: Lang = None,
 ) -> int:
-    """Name what differs between hosts; of three or more the odd ones out are marked. Gives 1 when anything differs."""
+    """Name what differs between hosts, and which difference breaks something; of three or more the odd ones out are marked.
+
+    Gives 1 when anything differs.
+    """
+    from diag.breaking import breaks
+    from diag.difference_report import lines, to_json
     from diag.differences import compare
 
     if len(hosts) < 2:
         raise CliError("one host cannot be compared", "name at least two: npu-diag diff good.txt bad.txt (a dot is this host)")
-    found = compare([_look(name) for name in hosts])
+    seen = [_look(name) for name in hosts]
+    found = compare(seen)
+    broken = breaks(seen, found)
+    tongue = language(lang)
     if json:
-        told = [{"item": d.item, "values": list(d.values), "odd": [hosts[n] for n in d.odd]} for d in found]
-        print(
-            json_text.dumps(
-                {"schema": 1, "tool": "npu-diag diff", "hosts": hosts, "missing": [], "findings": told},
-                ensure_ascii=False,
-                indent=2,
-            )
-        )
-        return int(bool(found))
-    for one in found:
-        print(one.item)
-        for n, (name, value) in enumerate(zip(hosts, one.values, strict=True)):
-            mark = "  <- differs from the others" if n in one.odd and len(hosts) > 2 else ""
-            print(f"    {name}: {'not known' if value is None else value}{mark}")
-    print(f"{len(found)} difference(s)" if found else "no differences in what all of them tell")
-    return int(bool(found))
+        print(json_text.dumps(to_json(hosts, found, broken, tongue.value), ensure_ascii=False, indent=2))
+    else:
+        text = list(lines(hosts, found, broken, tongue.value))
+        print("\n".join(folded(text) if sys.stdout.isatty() and tongue is Language.en else text))
+    return int(bool(found or broken))
 
 
 def _look(name: str) -> Seen:

@@ -87,7 +87,7 @@ collect() {
     logs=${ASCEND_PROCESS_LOG_PATH:-${ASCEND_WORK_PATH:-$home/ascend}/log}
     if [ -d "$logs" ]; then
         echo '$ errors of the newest logs'
-        find "$logs" -name '*.log' -type f 2>/dev/null | while read -r log; do ls -t "$log"; done | tail -20 | while read -r log; do
+        find "$logs" -name '*.log' -type f -exec ls -t {} + 2>/dev/null | head -20 | while read -r log; do
             grep -hE '^\[(ERROR|EVENT)\]|^E[A-Z0-9][0-9]{4}:|^\[PID: ' "$log" 2>/dev/null | tail -200
         done | sed -E 's/([^0-9.])[0-9]{1,3}(\.[0-9]{1,3}){3}([^0-9.])/\1x.x.x.x\3/g'
         echo

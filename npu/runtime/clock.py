@@ -7,11 +7,25 @@ never on the timeline.
 
 from __future__ import annotations
 
+import threading
 import time as _time
 
 # Taken before a launcher replaces the script's clock functions: the simulator itself always looks at the real clock.
 real_ns = _time.perf_counter_ns
 real_sleep = _time.sleep
+
+_waiting = threading.local()  # .handed: (ns, real ns) of a thread that has not called the stack yet
+
+
+def hand(ns: int) -> None:
+    """The calling thread, which has no clock yet, is at ns now."""
+    _waiting.handed = (ns, real_ns())
+
+
+def handed(mode: str) -> int:
+    """Where the calling thread is by what was handed to it, ns; -1 when nothing was."""
+    found: tuple[int, int] = getattr(_waiting, "handed", (-1, 0))
+    return found[0] if mode == "model" or found[0] < 0 else found[0] + real_ns() - found[1]
 
 
 class HostClock:
@@ -45,6 +59,10 @@ class HostClock:
     def peek(self) -> int:
         """The time now as the script's own clock functions show it, without a call being made."""
         return self.now + (real_ns() - self._real) if self._user else self.now
+
+    def reach(self, ns: int) -> None:
+        """The thread goes on because of something that happened at ns: it cannot be earlier."""
+        self.now += max(0, ns - self.peek())
 
     def sleep(self, ns: int) -> None:
         """The script sleeps: simulated time passes in every mode; real time only under realtime."""

@@ -15,7 +15,7 @@ from npu.driver.door import DriverError, Handle
 from npu.driver.machine import Machine
 from npu.errors import NpuError
 from npu.events import load_sink
-from npu.runtime.clock import HostClock
+from npu.runtime.clock import HostClock, handed
 from npu.runtime.knobs import Knobs
 from npu.runtime.messages import templates
 from npu.runtime.pinned import Pinned
@@ -112,12 +112,13 @@ class Process:
     # -- threads ---------------------------------------------------------------------------------------------------
 
     def thread(self) -> HostThread:
-        """The calling thread; registered at its first call with the latest time any thread has reached."""
+        """The calling thread; registered at its first call, at the time handed to it, else the latest of any thread."""
         found: HostThread | None = getattr(self.local, "thread", None)
         if found is None:
             with self.lock:
-                start = max((t.clock.peek() for t in self.threads), default=0)
-                found = HostThread(self.ordinal("thread"), HostClock(self.knobs.clock, start))
+                begun = handed(self.knobs.clock)
+                latest = max((t.clock.peek() for t in self.threads), default=0)
+                found = HostThread(self.ordinal("thread"), HostClock(self.knobs.clock, latest if begun < 0 else begun))
                 self.threads.append(found)
                 self._native.append(threading.get_native_id())
                 self.recording.sink.meta(threads=self._native)

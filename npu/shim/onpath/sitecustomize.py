@@ -15,6 +15,7 @@ if _next is not None and _next.loader is not None:
     _next.loader.exec_module(_module)
 
 if os.environ.get("NPU_PATCH_TIME", "1") != "0":
-    from npu.shim.script_time import install
+    from npu.shim import script_threads, script_time
 
-    install()
+    script_time.install()
+    script_threads.install()
