@@ -12,9 +12,9 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 LONGEST = 16_384  # bytes of a line that are looked at; the stack's own lines end at 1023
+BLOCK = 16_384  # bytes of whole lines that are looked at together
 SNIFF = 4096
 # What lies beside logs and is none: measured data, archives, pictures, model files.
 NEVER = {
@@ -82,13 +82,14 @@ def _named(path: Path, shown: str) -> LogFile:
     )
 
 
-def raw_lines(file: LogFile) -> Iterator[bytes]:
-    """The lines as bytes without their ends, UTF-16 turned into UTF-8, marks at the start of a file removed.
+def raw_blocks(file: LogFile) -> Iterator[bytes]:
+    """The text as bytes, a few whole lines at a time, UTF-16 turned into UTF-8, marks at the start of a file removed.
 
-    A damaged or cut gz file gives what could be unpacked and then raises OSError or EOFError.
+    Of a line longer than LONGEST the rest may be missing. A damaged or cut gz file gives what could be unpacked and then raises
+    OSError or EOFError.
     """
     with file.path.open("rb") as handle:
-        stream: BinaryIO = handle
+        stream: io.BufferedReader = handle
         if handle.read(2) == b"\x1f\x8b":
             handle.seek(0)
             stream = io.BufferedReader(gzip.GzipFile(fileobj=handle))
@@ -100,22 +101,47 @@ def raw_lines(file: LogFile) -> Iterator[bytes]:
             raise OSError(f"damaged gz data: {error}") from error
 
 
-def _of_stream(stream: BinaryIO) -> Iterator[bytes]:
-    head = stream.peek(SNIFF)[:SNIFF] if isinstance(stream, io.BufferedReader) else b""
+def raw_lines(file: LogFile) -> Iterator[bytes]:
+    """The lines as bytes without their ends, at most LONGEST of each."""
+    for block in raw_blocks(file):
+        yield from lines_of(block)
+
+
+def lines_of(block: bytes) -> Iterator[bytes]:
+    """The lines of a block without their ends, at most LONGEST bytes of each."""
+    rows = block.split(b"\n")
+    if not rows[-1]:
+        rows.pop()
+    for row in rows:
+        yield row[:LONGEST].rstrip(b"\r")
+
+
+def count_lines(block: bytes) -> int:
+    """How many lines lines_of gives."""
+    return block.count(b"\n") + (not block.endswith(b"\n") and bool(block))
+
+
+def _of_stream(stream: io.BufferedReader) -> Iterator[bytes]:
+    head = stream.peek(SNIFF)[:SNIFF]
     wide = _wide(head)
     if wide:
         text = io.TextIOWrapper(stream, encoding=wide, errors="replace", newline="\n")
         while row := text.readline(LONGEST):
-            yield row.rstrip("\r\n").lstrip("\ufeff").encode("utf-8", "replace")
+            yield row.rstrip("\r\n").lstrip("\ufeff").encode("utf-8", "replace") + b"\n"
         return
     if head.startswith(b"\xef\xbb\xbf"):
         stream.read(3)
-    readline = stream.readline
-    whole = True  # False inside the rest of a line that was longer than LONGEST
-    while part := readline(LONGEST):
-        if whole:
-            yield part.rstrip(b"\r\n")
-        whole = part.endswith(b"\n")
+    while block := stream.readline(LONGEST):
+        rest = block if not block.endswith(b"\n") else b""
+        if not rest:
+            block += stream.read1(BLOCK)  # one read: what is there before damage is not lost
+            rest = block
+        if not block.endswith(b"\n"):
+            rest = stream.readline(LONGEST)
+            block += rest
+        while rest and not rest.endswith(b"\n"):  # a line without end is not held
+            rest = stream.readline(LONGEST)
+        yield block
 
 
 def _wide(head: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tempfile
 import tracemalloc
 from pathlib import Path
 
@@ -238,3 +239,25 @@ def test_times(text: str, ns: int | None) -> None:
 )
 def test_any_text_is_read(parts: list[str]) -> None:
     lines("\n".join(parts))
+
+
+@given(st.lists(st.sampled_from([b"calm words", b"x" * 5000, b"an error", b"[INFO] x", b"[WARNING] y", b"E10016: z", b"", b"code 5\r"]), max_size=40), st.booleans())
+def test_blocks_give_what_lines_give(rows: list[bytes], ended: bool) -> None:
+    """Passing over quiet blocks changes neither the lines that count nor their numbers nor the counts."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.log"
+        path.write_bytes(b"\n".join(rows) + (b"\n" if ended and rows else b""))
+        file, of_blocks, of_lines = LogFile(path, "x"), Counted(), Counted()
+        told = list(parsed(file, of_blocks))
+        assert told == list(parsed_lines(file, list(raw_lines(file)), of_lines))
+        assert of_blocks == of_lines
+
+
+def test_what_could_be_unpacked_before_the_damage_is_read(tmp_path: Path) -> None:
+    whole = gzip.compress(b"".join(b"a calm line %d\n" % n for n in range(3000)) + b"an error\n" * 3000, mtime=0)
+    (tmp_path / "x.log.gz").write_bytes(whole[: len(whole) - 20])
+    counted = Counted()
+    with pytest.raises(EOFError):
+        for _ in parsed(LogFile(tmp_path / "x.log.gz", "x"), counted):
+            pass
+    assert counted.lines > 3000
