@@ -1,6 +1,6 @@
 """Threads of a script hand their time to each other: a thread starts where its starter is, and join, queues, futures, events
-and barriers bring the waiter to the time of what it waited for. Locks, conditions and semaphores do not: who comes first there, and
-which worker of a pool takes a task, is decided in real time."""
+and barriers bring the waiter to the time of what it waited for. Locks, conditions and semaphores do not: who comes first there,
+and which worker of a pool takes a task, is decided in real time."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ def _offset() -> int:
 
 
 def _sleep(seconds: float) -> None:
-    """Simulated time passes; ValueError for a negative length, as the real one. Before the stack is used, and so in every tool the
-    script starts, the sleep is real: what polls there waits for real things."""
+    """Simulated time passes; ValueError for a negative length, as the real one. Before the stack is used, and so in every tool
+    the script starts, the sleep is real: what polls there waits for real things."""
     process = started()
     if process is None:
         _real["sleep"](seconds)
