@@ -6,6 +6,8 @@
 3. The main thread's wait is the process's; when it only waits for its own threads, a thread inside the driver is what all wait
    for (threads on connections are often mere background).
 4. The log of the process adds its verdict and last lines.
+
+A process on the simulated device leaves what its threads wait for; where it did, that is the answer (`told`).
 """
 
 from __future__ import annotations
@@ -36,6 +38,17 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """A wait a simulated process tells of itself. seconds: since it began; chain: sentences up to the cycle or the end."""
+
+    tid: int
+    call: str
+    site: str
+    seconds: float
+    chain: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hang:
     """kind: a table of hang.toml. share: cores in use. log: the verdict over its plog, None where none was found."""
 
@@ -48,14 +61,21 @@ class Hang:
     log_folder: str
     log: LogReport | None
     last: tuple[str, ...]
+    told: tuple[Told, ...] = ()
 
     @property
     def hangs(self) -> bool:
         return self.kind != "busy"
 
 
-def look(pid: int, root: Path = PROC, pause: Callable[[float], None] = time.sleep) -> Hang:
-    """What the process waits for. ProcessLookupError when there is none of that number."""
+def look(
+    pid: int,
+    root: Path = PROC,
+    pause: Callable[[float], None] = time.sleep,
+    ask: Callable[[Process], tuple[Told, ...]] = lambda _process: (),
+) -> Hang:
+    """What the process waits for. ask: what a simulated process tells of itself. ProcessLookupError when there is none of that
+    number."""
     before = {t.tid: t.ticks for t in process(pid, root).threads}
     pause(SAMPLE)
     now = process(pid, root)
@@ -64,6 +84,10 @@ def look(pid: int, root: Path = PROC, pause: Callable[[float], None] = time.slee
     hottest = max(now.threads, key=lambda t: used[t.tid], default=None)
     waits = tuple(Wait(t, *_wait(t)) for t in now.threads)
     kind, place = _of_all(waits) if share < BUSY else ("busy", "")
+    told = ask(now)
+    if told and share < BUSY:
+        main = next((t for t in told if t.tid == pid), told[0])
+        kind, place = "simulated", main.chain
     folder = log_folder(now)
     files = sorted(folder.rglob(f"*-{pid}_*.log*")) if folder is not None else []
     return Hang(
@@ -76,6 +100,7 @@ def look(pid: int, root: Path = PROC, pause: Callable[[float], None] = time.slee
         str(folder) if folder is not None and files else "",
         read(files) if files else None,
         _last_lines(files),
+        told,
     )
 
 

@@ -72,7 +72,8 @@ def hits(line: Line) -> list[Hit]:
     if line.part in ("hint", "frame"):
         return []
     if line.quiet:
-        return [Hit(c.id, PATTERN, line, facts) for c, facts in _matching(line.text, PATTERN) if c.calm][:1]
+        calm = ((c, facts) for c, facts in _matching(line.text, PATTERN) if c.calm)
+        return [Hit(c.id, RETURNED if c.weak else PATTERN, line, facts) for c, facts in calm][:1]
     codes = tuple(codes_in(line.text))
     own = SIMULATED.search(line.text)
     if own is not None:

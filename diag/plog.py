@@ -19,7 +19,8 @@ CALM = (b"[DEBUG]", b"[INFO]", b"[EVENT]", b"[WARNING]", b"[TRACE]", b"[OPLOG]")
 # Calm lines that are kept: versions, limits in force, ranks, and notes people mistake for faults.
 FACTS = (
     b"versionInfo is", b"_TIMEOUT set", b"Heartbeat", b"heartbeat", b"watchdog timeout", b"Cluster Exception", b"], rank[",
-    b"Entry-Hccl", b"error found", b"rror handling", b"left behind", b"stale read", b"is limited: ", b"half of its rate",
+    b"Entry-Hccl", b"error found", b"rror handling", b"left behind", b"already called", b"stale read",
+    b"is limited: ", b"half of its rate",
 )  # fmt: skip
 # Other lines that are looked at: any word of trouble, any code. Words begin with a plain letter where they can: only then does
 # the matcher skip over the rest of a line (2 us instead of 11 for 120 bytes).

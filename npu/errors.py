@@ -40,6 +40,7 @@ DIFFERING: dict[str, tuple[int, int]] = {
     "no_driver": (507018, 107001),  # no usable driver or firmware when a device is opened
     "not_device_memory": (507018, 107000),  # copy to an address that should be device memory and lies in no live allocation
     "no_memory": (507011, 207001),  # device memory exhausted
+    "memory_limit": (507011, 207001),  # the same for this process alone: ACL_RT_MEM_MAX_SIZE
     "model_input_mismatch": (507033, 145000),  # a model input that does not fit
     "model_too_new": (507033, 507011),  # a model built for a newer toolkit, at execute
 }
@@ -55,6 +56,7 @@ SITUATIONS: dict[str, int] = {
     "not_supported": 207000,
     "invalid_size": 107000,
     "invalid_device": 107001,
+    "device_not_open": 107001,
     "no_context": 107002,
     "stream_context": 107003,
     "event_not_recorded": 107006,
@@ -93,6 +95,9 @@ SITUATIONS: dict[str, int] = {
     "host_registered": 507910,
     "host_not_registered": 507911,
     "ecc": 507054,
+    "link_down": 507056,
+    "freed_in_flight": 507013,  # the copy engine meets a page that is gone
+    "freed_under_kernel": 507015,  # and so does a kernel
     "model_path": 145002,
     "model_id": 145003,
     "model_io": 145000,

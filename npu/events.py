@@ -92,7 +92,12 @@ class Profiled(Protocol):
     """A Sink that acl.prof can start and stop. One that is none hears nothing of it and records all the time."""
 
     def profile(self, what: str, **facts: object) -> None:
-        """what: init (folder), start (devices, metrics, mask, options), stop, finalize."""
+        """what: init (folder), start (devices as the script and machine_devices as the machine counts them, metrics, mask,
+        options, at: ns of the timeline), stop, finalize. Afterwards writers are asked for anew. OSError for a folder that
+        cannot be written."""
+
+
+PROFILED = "profiler.record.sink:open_profiled"  # what acl.prof writes with where nothing else records
 
 
 class NullSink:

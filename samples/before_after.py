@@ -21,19 +21,21 @@ BIN = Path(sys.executable).parent
 
 
 class Sample(NamedTuple):
-    """The network (layers, side, channels) and how many items the scripts process."""
+    """The network (layers, side, channels, patch) and how many items the scripts process."""
 
     layers: int
     side: int
     channels: int
     items: int
+    patch: int = 1
 
 
 SAMPLES = {
     "sync-after-submit": Sample(12, 32, 24, 20),
     "host-preprocessing": Sample(24, 224, 32, 20),
     "copies-cost-more": Sample(3, 768, 24, 20),
-    "allocation-per-frame": Sample(8, 160, 32, 20),
+    "allocation-per-frame": Sample(10, 160, 32, 20),
+    "one-stream": Sample(160, 8, 32, 10, patch=32),
 }
 
 
@@ -70,7 +72,7 @@ def main() -> None:
     given = parser.parse_args()
     sample, out = SAMPLES[given.sample], given.out.resolve() / given.sample
     out.mkdir(parents=True, exist_ok=True)
-    save(network(sample.layers, sample.side, sample.channels), out / "net.onnx")
+    save(network(sample.layers, sample.side, sample.channels, patch=sample.patch), out / "net.onnx")
     call(BIN / "atc", "--model=net.onnx", "--framework=5", "--output=net", "--soc_version=Ascend910B3",
          "--precision_mode=must_keep_origin_dtype", out=out)  # fmt: skip
     profs = []

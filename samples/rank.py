@@ -55,9 +55,10 @@ class Exchange:
         ok(code)
 
     def buffer(self, count: int) -> int:
-        """Device memory for that many floats."""
+        """Device memory for that many floats, all zero."""
         address, code = acl.rt.malloc(4 * count, 0)
         ok(code)
+        ok(acl.rt.memset(address, 4 * count, 0, 4 * count))
         return address
 
     def put(self, device: int, array: np.ndarray) -> None:

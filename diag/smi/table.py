@@ -148,8 +148,8 @@ def _device_row(seen: _Seen, cells: list[str], closed: bool) -> None:
     wanted = 4 if _numbered(seen) else 3
     second = len(cells) >= wanted - 1 and BUS.fullmatch(cells[wanted - 2]) is not None
     awaited = bool(seen.devices) and seen.devices[-1].states.get("bus_id") == CUT_OFF
-    if awaited and len(cells) < wanted - 1:
-        return  # a second row cut within its first cells: its numbers could pass for a card and a name
+    if awaited and not closed and not second:
+        return  # a second row cut before the end of its bus id: its numbers could pass for a card and a name
     if not second:
         made = _first_row(seen, cells, wanted)
         if made is not None:

@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 
 from npu.errors import NpuError
+from npu.runtime import log_lines
 from npu.runtime.dataset import DataBuffer
 from npu.runtime.process import Process
 from npu.runtime.tensor_desc import bytes_of
@@ -67,12 +68,14 @@ def init(process: Process, thread: HostThread, config: str = "") -> None:
         process.init_count = 0
         raise NpuError("invalid_param", path=config, reason="after finalize the configuration must be the one of the first init")
     process.config = told
+    process.errors.whole_process = str(wanted.get("err_msg_mode", "0")) == "1"
     process.finalized = False
 
 
 def finalize(process: Process, thread: HostThread) -> None:
     if process.init_count == 0:
         raise NpuError("repeat_finalize")
+    log_lines.finalized_with(process, process.objects.values())
     process.init_count = 0
     process.finalized = True
 
@@ -94,12 +97,11 @@ def get_soc_name(process: Process, thread: HostThread) -> str | None:
 
 
 def get_recent_err_msg(process: Process, thread: HostThread) -> str | None:
-    return process.recent_error or None
+    return process.errors.take()
 
 
 def app_log(process: Process, thread: HostThread, level: int, text: str) -> None:
-    if process.log is not None:
-        process.log(level, "APP", text)
+    process.log(level, "APP", text)
 
 
 def _version(process: Process, package: str) -> str:

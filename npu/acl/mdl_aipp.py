@@ -1,11 +1,13 @@
-"""acl.mdl: settings of image preprocessing in a model (AIPP). Models here take them at conversion only."""
+"""acl.mdl: image preprocessing in a model (AIPP): its settings at run time, and what a model does to its inputs."""
 
 from __future__ import annotations
 
+from npu.aipp import Aipp as Wanted
 from npu.errors import NpuError
 from npu.runtime import model
 from npu.runtime.aipp import Aipp
-from npu.runtime.dataset import DataSet, inputs_of
+from npu.runtime.aipp_info import info
+from npu.runtime.dataset import AIPP_INPUT, DataSet, dynamic_aipp, inputs_of, parameter_bytes, preprocessing
 from npu.runtime.process import Process
 from npu.runtime.thread import HostThread
 
@@ -30,8 +32,8 @@ __all__ = [
     "set_input_aipp",
 ]
 
-WITHOUT, NO_INPUT = 0, 0xFFFF_FFFF  # ACL_DATA_WITHOUT_AIPP, ACL_INVALID_NODE_INDEX
-HEAD_BYTES, BATCH_BYTES = 64, 96  # of a dynamic AIPP parameter block (GE's kAippDynamicPara; unverified)
+WITHOUT, STATIC, DYNAMIC, DYNAMIC_NODE = range(4)  # aclmdlInputAippType
+NO_INPUT = 0xFFFF_FFFF  # ACL_INVALID_NODE_INDEX
 
 
 def _of(process: Process, handle: int) -> Aipp:
@@ -96,37 +98,59 @@ def set_aipp_pixel_var_reci(
     _of(process, handle).keep("var_reci", 1, (c0, c1, c2, c3), batch)
 
 
-def _refuse(process: Process, model_id: int, dataset: int, index: int, aipp: int) -> None:
-    """No model here has an input for dynamic AIPP, so that settings always find nothing to go to."""
-    found = inputs_of(model.of(process, model_id).model)
-    process.get(dataset, DataSet, "invalid_param")
-    _of(process, aipp)
-    if index >= len(found):
-        raise NpuError("invalid_param", index=index, count=len(found))
-    raise NpuError("model_aipp", index=index, input=found[index].name, reason="the model was not converted with dynamic AIPP")
+def _set(process: Process, dataset: int, wanted: Wanted, aipp: int) -> None:
+    process.get(dataset, DataSet, "invalid_param").aipp[wanted.input] = _of(process, aipp).fitted(wanted)
 
 
 def set_input_aipp(process: Process, thread: HostThread, model_id: int, dataset: int, index: int, aipp: int) -> None:
-    _refuse(process, model_id, dataset, index, aipp)
+    """index: of the input that takes the settings."""
+    found = model.of(process, model_id).model
+    preprocessing(found, index)
+    process.get(dataset, DataSet, "invalid_param")
+    _of(process, aipp)
+    wanted = dynamic_aipp(found, index)
+    if wanted is None:
+        name = inputs_of(found)[index].name
+        raise NpuError("model_aipp", index=index, input=name, reason=f"settings go to the input {AIPP_INPUT}, if there is one")
+    _set(process, dataset, wanted, aipp)
 
 
 def set_aipp_by_input_index(process: Process, thread: HostThread, model_id: int, dataset: int, index: int, aipp: int) -> None:
-    _refuse(process, model_id, dataset, index, aipp)
+    """index: of the input that takes the pictures."""
+    found = model.of(process, model_id).model
+    wanted = preprocessing(found, index)
+    process.get(dataset, DataSet, "invalid_param")
+    _of(process, aipp)
+    if wanted is None or wanted.settings is not None:
+        name = inputs_of(found)[index].name
+        raise NpuError("model_aipp", index=index, input=name, reason="the model was not converted with dynamic AIPP")
+    _set(process, dataset, wanted, aipp)
 
 
 def get_aipp_type(process: Process, thread: HostThread, model_id: int, index: int) -> tuple[int, int]:
-    found = inputs_of(model.of(process, model_id).model)
-    if index >= len(found):
-        raise NpuError("invalid_param", index=index, count=len(found))
-    return WITHOUT, NO_INPUT
+    """What an input is, and for one with dynamic AIPP the index of the input for its settings."""
+    found = model.of(process, model_id).model
+    wanted = preprocessing(found, index)
+    if dynamic_aipp(found, index) is not None:
+        return DYNAMIC_NODE, NO_INPUT
+    if wanted is None:
+        return WITHOUT, NO_INPUT
+    if wanted.settings is not None:
+        return STATIC, NO_INPUT
+    at = next(n for n in range(len(inputs_of(found))) if dynamic_aipp(found, n) is wanted)
+    return DYNAMIC, at
 
 
 def get_first_aipp_info(process: Process, thread: HostThread, model_id: int, index: int) -> dict[str, object]:
-    get_aipp_type(process, thread, model_id, index)
-    raise NpuError("model_aipp", index=index, reason="the model was not converted with static AIPP")
+    """The dictionary of aclAippInfo; of a dynamic one only formats and sizes count, the rest is 0 (as documented)."""
+    found = model.of(process, model_id).model
+    wanted = preprocessing(found, index)
+    if wanted is None:
+        raise NpuError("model_aipp", index=index, reason="the model was not converted with AIPP for this input")
+    return info(found.inputs[index], wanted)
 
 
 def get_aipp_data_size(process: Process, thread: HostThread, batch: int) -> int:
     if batch == 0:
         raise NpuError("invalid_param", batch=batch)
-    return HEAD_BYTES + BATCH_BYTES * batch
+    return parameter_bytes(batch)

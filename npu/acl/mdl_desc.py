@@ -96,7 +96,10 @@ def get_input_dims(process: Process, thread: HostThread, handle: int, index: int
 
 
 def get_input_dims_v2(process: Process, thread: HostThread, handle: int, index: int) -> dict[str, object]:
-    return get_input_dims(process, thread, handle, index)
+    """As get_input_dims; of an input with static AIPP the dims of what the preprocessing makes."""
+    found = tensor(process, handle, index, "input")
+    made = next((a for a in process.get(handle, Description).filled().aipp if a.input == found.name and a.settings), None)
+    return _dims(found, found.dims if made is None else made.dims)
 
 
 def get_input_dims_range(process: Process, thread: HostThread, handle: int, index: int) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from npu.acl.base import read_config
 from npu.errors import NpuError
+from npu.runtime.log_lines import WARNING
 from npu.runtime.process import Process
 from npu.runtime.thread import HostThread
 
@@ -14,8 +15,7 @@ STARTED = "dump"  # process setting: 1 between init_dump and finalize_dump
 
 
 def init_dump(process: Process, thread: HostThread) -> None:
-    if process.init_count == 0:
-        raise NpuError("not_initialized")
+    process.needs_init("aclmdlInitDump")
     if process.settings.get(STARTED):
         raise NpuError("dump_running")
     process.settings[STARTED] = 1
@@ -27,8 +27,7 @@ def set_dump(process: Process, thread: HostThread, path: str = "") -> None:
     config = read_config(path)
     if "dump" not in config:
         raise NpuError("parse_file", path=path, reason='the file has no "dump"')
-    if process.log is not None:
-        process.log(2, "ASCENDCL", "aclmdlSetDump: accepted, but the simulated device writes no tensors")
+    process.log(WARNING, "ASCENDCL", "aclmdlSetDump: accepted, but the simulated device writes no tensors")
 
 
 def finalize_dump(process: Process, thread: HostThread) -> None:

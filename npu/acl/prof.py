@@ -78,11 +78,11 @@ def set_config(process: Process, thread: HostThread, number: int, value: str) ->
 
 
 def start(process: Process, thread: HostThread, handle: int) -> None:
-    prof.start(process, process.get(handle, Config, "invalid_param"))
+    prof.start(process, thread, process.get(handle, Config, "invalid_param"))
 
 
 def stop(process: Process, thread: HostThread, handle: int) -> None:
-    prof.stop(process, process.get(handle, Config, "invalid_param"))
+    prof.stop(process, thread, process.get(handle, Config, "invalid_param"))
 
 
 def destroy_config(process: Process, thread: HostThread, handle: int) -> None:
@@ -93,7 +93,7 @@ def destroy_config(process: Process, thread: HostThread, handle: int) -> None:
 
 
 def finalize(process: Process, thread: HostThread) -> None:
-    prof.finalize(process)
+    prof.finalize(process, thread)
 
 
 def create_step_info(process: Process, thread: HostThread) -> int:

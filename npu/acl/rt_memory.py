@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from npu.cost import pages_ns
 from npu.errors import NpuError
 from npu.runtime import copy, copy_forms, device_op, host, memory, stream
 from npu.runtime.process import Process
@@ -42,6 +43,7 @@ __all__ = [
     "value_write",
 ]
 
+PAGE = 4096  # of host memory
 HOST_MAPPED, HOST_KINDS = 0, (0, 4, 8)  # aclrtHostRegisterType
 MAPPED_FLAGS, KNOWN_FLAGS = 0x2 | 0x4, 0x1000_000E  # of host_register_v2
 ATTRIBUTES = range(4)  # aclrtMallocAttrType
@@ -95,6 +97,7 @@ def malloc_host(process: Process, thread: HostThread, size: int) -> int:
     if size == 0:
         raise NpuError("invalid_param", size=0)
     thread.bytes = size
+    thread.clock.now += pages_ns(-(-size // PAGE), "clear", "pin")
     return host.pinned(process).alloc(size)
 
 
@@ -105,12 +108,14 @@ def malloc_host_with_cfg(process: Process, thread: HostThread, size: int, config
 
 def free_host(process: Process, thread: HostThread, pointer: int) -> None:
     thread.bytes = host.pinned(process).drop(pointer)
+    thread.clock.now += pages_ns(-(-thread.bytes // PAGE), "unpin")
 
 
 def host_register(process: Process, thread: HostThread, pointer: int, size: int, kind: int) -> int:
     if kind not in HOST_KINDS:
         raise NpuError("invalid_param", type=kind)
     host.pinned(process).register(pointer, size, mapped=True)
+    thread.clock.now += pages_ns(-(-size // PAGE), "pin")
     return pointer  # the device uses it by its own address
 
 
@@ -118,10 +123,12 @@ def host_register_v2(process: Process, thread: HostThread, pointer: int, size: i
     if flag == 0 or flag & ~KNOWN_FLAGS:
         raise NpuError("invalid_param", flag=flag)
     host.pinned(process).register(pointer, size, mapped=bool(flag & MAPPED_FLAGS))
+    thread.clock.now += pages_ns(-(-size // PAGE), "pin")
 
 
 def host_unregister(process: Process, thread: HostThread, pointer: int) -> None:
     thread.bytes = host.pinned(process).unregister(pointer)
+    thread.clock.now += pages_ns(-(-thread.bytes // PAGE), "unpin")
 
 
 def host_get_device_pointer(process: Process, thread: HostThread, pointer: int, flag: int) -> int:

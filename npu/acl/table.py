@@ -14,7 +14,6 @@ from npu.cost import call_ns
 from npu.errors import NpuError
 from npu.events import LEVELS
 from npu.runtime import process as processes
-from npu.runtime.messages import message
 from npu.runtime.process import Process
 from npu.runtime.thread import HostThread
 
@@ -134,17 +133,15 @@ def build(function: Function, body: Callable[..., Any], module: str = "acl", lev
             clock.now = start + cost
             code = 0
             try:
+                if process.on_call is not None:
+                    process.on_call()
                 value = body(process, thread, *args)
             except ImportError:
                 if not ending():
                     raise
                 value, code = failed(), ENDING  # a destructor calls while the interpreter goes down: a code, never an exception
             except NpuError as error:
-                value, code = failed(), error.code
-                thread.last_error = code
-                process.recent_error = message(c_name, error)
-                if process.log is not None:
-                    process.log(3, "ASCENDCL", process.recent_error)
+                value, code = failed(), process.refuse(c_name, thread, error)
             if listening:
                 if recording is not heard:
                     name, heard = recording.text(c_name), recording

@@ -13,6 +13,7 @@ import mmap
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 
+from npu.device.task import Task
 from npu.errors import NpuError
 
 BASE = 1 << 52  # no process has host addresses there (x86-64 and arm64 user space end at 2^47 .. 2^52)
@@ -32,7 +33,8 @@ def device_of(address: int) -> int:
 @dataclass(slots=True)
 class Block:
     """One live allocation. pages: how many of which size it holds; written: whether anything was ever written to it; media:
-    memory of the media engine, which copies may name as device or as host memory alike."""
+    memory of the media engine, which copies may name as device or as host memory alike; freed: it was given back; writer:
+    the task queued last on a stream that writes to it, and from where to where (offsets)."""
 
     address: int
     size: int
@@ -43,6 +45,8 @@ class Block:
     site: str = ""
     written: bool = False
     media: bool = False
+    freed: bool = False
+    writer: tuple[Task, int, int] | None = None
 
 
 class Memory:
@@ -90,6 +94,7 @@ class Memory:
             return None
         self._starts.remove(address)
         self._moved.pop(address, None)
+        block.freed = True
         self.changes += 1
         self.used -= block.pages * block.page
         offset = address - self.base

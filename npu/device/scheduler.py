@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from npu.device.task import AICPU, KERNEL, RECORD, WAIT, Task
+from npu.device.task import AICPU, COPY, KERNEL, MEMSET, RECORD, WAIT, Task
 from npu.errors import NpuError
 from npu.soc import Soc
 
@@ -24,6 +24,8 @@ QUEUE_GAP = 900
 RESOURCES = ("h2d", "d2h", "d2d", "link", "hbm", "vpc", "jpegd", "jpege", "pngd")
 
 Emit = Callable[..., None]
+Begin = Callable[[Task, int, int], int]  # task, now, limit of kernels -> how long it takes (ns each)
+FAULTY = (KERNEL, AICPU, COPY, MEMSET)
 
 
 class Stream:
@@ -59,6 +61,7 @@ class Scheduler:
         self._aic, self._aiv, self._aicpu = soc.aic, soc.vector_cores, max(1, soc.aicpu)
         self._demand: dict[str, float] = dict.fromkeys(RESOURCES, 0.0)
         self.kernel_limit = 0  # ns a kernel may run, 0 for ever
+        self.begin: Begin | None = None  # asked before each task that planned faults can strike
         self._sequence = 0
         self.busy_ns = {"aic": 0, "aiv": 0, "aicpu": 0, "hbm": 0}  # core-ns (hbm: ns at full bandwidth) so far, for utilisation
         self.tasks_done = 0
@@ -81,6 +84,12 @@ class Scheduler:
             self._release(stream.running)
             stream.running = None
         self._forget(stream, self.now)
+
+    def fail(self, number: int, error: NpuError) -> None:
+        """End a stream for good: what it holds is forgotten, and whoever asks is told why."""
+        stream = self.streams[number]
+        self.clear(number)
+        stream.error, stream.failed = error, True
 
     def _forget(self, stream: Stream, when: int) -> None:
         self._busy.pop(stream.id, None)
@@ -177,6 +186,8 @@ class Scheduler:
             self._aicpu -= 1
         if task.start < 0 or task.program is not None:
             task.start = now
+        if self.begin is not None and kind in FAULTY:
+            end = now + self.begin(task, now, self.kernel_limit)
         if self.kernel_limit and kind in (KERNEL, AICPU) and end - now > self.kernel_limit:
             end = now + self.kernel_limit
             task.failure = NpuError("aicore_timeout" if kind == KERNEL else "aicpu_timeout", limit_us=self.kernel_limit // 1000)
@@ -284,6 +295,7 @@ class Scheduler:
                 task.on_done(when)
             except NpuError as error:
                 failure = error
+            task.on_done = None  # blocks and streams remember their last task, and need not keep what it held
         if failure is not None:
             self._fail(stream, task, failure, when)
 

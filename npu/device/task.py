@@ -32,7 +32,8 @@ PLAIN = Row()  # of a task nobody records
 
 
 class Step(NamedTuple):
-    """One kernel of a program: nominal ns, cores it takes, its demand of HBM bandwidth (0..1), and what is recorded."""
+    """One kernel of a program: nominal ns, cores it takes, its demand of HBM bandwidth (0..1), and what is recorded. called: its
+    name, which is known also when nobody records."""
 
     duration: int
     aic: int
@@ -42,6 +43,7 @@ class Step(NamedTuple):
     name: int
     task_type: int
     kernel: int
+    called: str = ""
 
 
 class Event:
@@ -100,6 +102,7 @@ class Task:
     since: int = 0
     done_at: int = -1  # -1 until the whole task is done
     failure: NpuError | None = None
+    stamp: object = None  # what somebody who hears of submissions has noted on it
 
     def __init__(
         self,

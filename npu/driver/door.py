@@ -6,6 +6,7 @@ Snapshot of all. Numbers are device ids as the machine counts them (visible-devi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:  # the door hands these through and does not look into them
     from npu.device.memory import Block
     from npu.device.scheduler import Stream
     from npu.device.task import Task
+    from npu.driver.fault_kinds import Kind
+    from npu.driver.injection import Struck
+    from npu.errors import NpuError
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class DeviceInfo:
     ddr_used: int | None = None  # bytes of the second pool of 910A: DDR beside HBM
     ddr_total: int | None = None
     current_mhz: int | None = None  # now, where it differs from the rated clock `mhz`
+    double_bits: int = 0  # memory errors that could not be corrected
+    isolated: int = 0  # pages of memory taken out of use
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +107,9 @@ class Time(Protocol):
     def limit_kernels(self, ns: int) -> None:
         """The longest a kernel may run before it counts as hung, 0 for ever."""
 
+    def tell(self, emit: Callable[..., None] | None) -> None:
+        """Where the row of each ended task goes from now on (npu.events "task" order); None: nowhere."""
+
 
 class Store(Protocol):
     """Memory of an open device."""
@@ -144,7 +153,23 @@ class Elsewhere(Protocol):
         """The bytes of the block at an address lie at that process address from now on."""
 
 
-class Handle(Queues, Time, Store, Elsewhere, Protocol):
+class Trouble(Protocol):
+    """What can go wrong with an open device, above all by plan (npu.driver.fault_plan)."""
+
+    def queued(self) -> list[tuple[int, Sequence[Task]]]:
+        """(stream, what it runs and holds, the head first) of every stream that is not idle."""
+
+    def on_fault(self, told: Callable[[Struck], None]) -> None:
+        """Who hears of planned faults that happen; those that are there from the start are told at once."""
+
+    def link_failure(self) -> NpuError | None:
+        """What ends a transfer over the links of the device, None while they are up."""
+
+    def lose(self, kind: Kind) -> None:
+        """The device answers no more: what its streams hold fails, now and later."""
+
+
+class Handle(Queues, Time, Store, Elsewhere, Trouble, Protocol):
     """One process's open device; `extra` is the runtime's own notebook for it."""
 
     device: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import CLOCK_MONOTONIC, clock_gettime_ns  # not monotonic_ns: a script sees the simulated timeline through that
+from typing import TYPE_CHECKING
 
 from npu.device.memory import HUGE_PAGE, PAGE, Block, Memory
 from npu.device.scheduler import Scheduler, Stream
@@ -12,17 +13,32 @@ from npu.device.task import Task
 from npu.driver.door import DriverError
 from npu.driver.machine import Machine
 from npu.driver.state import Slot, Table
+from npu.errors import NpuError
+
+if TYPE_CHECKING:
+    from npu.driver.fault_kinds import Kind
+    from npu.driver.fault_plan import Planned
+    from npu.driver.injection import Injection, Struck
 
 # aclrtMemAttr numbers (public header): kinds of memory; those of huge pages count whole huge pages only
 HUGE_KINDS = frozenset((2, 4, 6, 8, 10, 11, 13, 14))
 ALL_KINDS = range(18)
+DROPPED = "40F84E00"  # event of a device that no longer answers; it cannot be opened until the event is cleared
 PUBLISH_NS = 100_000_000  # at most this often the busy shares go to the table
 
 
 class DeviceHandle:
     """Implements npu.driver.door.Handle. extra: what the runtime keeps per open device (its queues of synchronous copies)."""
 
-    def __init__(self, machine: Machine, device: int, table: Table, slot: Slot, emit: Callable[..., None] | None) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        device: int,
+        table: Table,
+        slot: Slot,
+        emit: Callable[..., None] | None,
+        planned: Sequence[Planned] = (),
+    ) -> None:
         self.device, self.machine = device, machine
         self.scheduler = Scheduler(machine.chip, device, emit)
         self.memory = Memory(device, machine.chip.memory)
@@ -32,9 +48,36 @@ class DeviceHandle:
         self._published = clock_gettime_ns(CLOCK_MONOTONIC)
         self._busy_then = dict(self.scheduler.busy_ns)
         self._now_then = 0
+        self._injection: Injection | None = None
+        self._lost: NpuError | None = None
+        if planned:
+            from npu.driver.injection import Injection
+
+            self._injection = Injection(planned, device, table)
+            self.scheduler.begin = self._injection.begin if self._injection.active else None
+
+    def queued(self) -> list[tuple[int, Sequence[Task]]]:
+        return [(stream.id, tuple(stream.queue)) for stream in self.scheduler.streams.values() if stream.queue]
+
+    def on_fault(self, told: Callable[[Struck], None]) -> None:
+        if self._injection is not None:
+            self._injection.told = told
+            self._injection.opened(self.machine.chip.cube_mhz)
+
+    def link_failure(self) -> NpuError | None:
+        return None if self._injection is None else self._injection.link_failure()
+
+    def lose(self, kind: Kind) -> None:
+        if self._injection is not None and self._lost is None:
+            self._lost = NpuError(kind.situation, device=self.device)
+            for number in self.scheduler.streams:
+                self.scheduler.fail(number, self._lost)
+            self._injection.strike(kind)
 
     def add_stream(self, number: int, priority: int = 0) -> None:
         self.scheduler.add_stream(number, priority)
+        if self._lost is not None:
+            self.scheduler.fail(number, self._lost)
 
     def drop_stream(self, number: int) -> None:
         self.scheduler.drop_stream(number)
@@ -58,6 +101,9 @@ class DeviceHandle:
 
     def limit_kernels(self, ns: int) -> None:
         self.scheduler.kernel_limit = ns
+
+    def tell(self, emit: Callable[..., None] | None) -> None:
+        self.scheduler.emit = emit
 
     def _reserve(self, held: int, huge_pages: int) -> None:
         room = self.memory.capacity - self.machine.reserved
@@ -87,6 +133,8 @@ class DeviceHandle:
         self.memory.move(address, host)
 
     def alloc(self, size: int, huge: bool) -> int:
+        if self._lost is not None:
+            raise DriverError(self._lost.situation, **self._lost.facts)
         page = HUGE_PAGE if huge else PAGE
         held = -(-size // page) * page
         self._reserve(held, held // HUGE_PAGE if huge else 0)
@@ -154,8 +202,11 @@ class DeviceHandle:
 _tables: dict[int, tuple[Table, Slot]] = {}  # by process id: a forked child attaches anew
 
 
-def open_device(machine: Machine, device: int, emit: Callable[..., None] | None) -> DeviceHandle:
-    """Open a device of the machine for this process. DriverError no_driver, invalid_device, not_alive."""
+def open_device(
+    machine: Machine, device: int, emit: Callable[..., None] | None, planned: Sequence[Planned] = ()
+) -> DeviceHandle:
+    """Open a device of the machine for this process, with the faults planned for it. DriverError no_driver, invalid_device, busy,
+    not_alive."""
     if machine.driver_version is None:
         raise DriverError("no_driver", device=device, reason="no driver is installed")
     if not machine.driver_fits:
@@ -163,10 +214,15 @@ def open_device(machine: Machine, device: int, emit: Callable[..., None] | None)
         raise DriverError("no_driver", device=device, reason=reason)
     if not 0 <= device < machine.device_count:
         raise DriverError("invalid_device", device=device, count=machine.device_count)
+    if any(p.kind.when == "open" and p.of(device) for p in planned):
+        raise DriverError("busy", device=device)
     pid = os.getpid()
     if pid not in _tables:
         table = Table.open()
         _tables[pid] = (table, table.attach(pid))
     table, slot = _tables[pid]
+    if any(fault.startswith(DROPPED) for fault in table.facts(device).faults):
+        raise DriverError("not_alive", device=device)
     table.set_soc(device, machine.chip.name)
-    return DeviceHandle(machine, device, table, slot, emit)
+    table.set_pace(device, 1)
+    return DeviceHandle(machine, device, table, slot, emit, planned)

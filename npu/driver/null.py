@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from npu.device.memory import BASE, PAGE, Block
 from npu.device.scheduler import Stream
 from npu.device.task import Task
 from npu.driver.door import DriverError
+
+if TYPE_CHECKING:
+    from npu.driver.fault_kinds import Kind
+    from npu.driver.injection import Struck
+    from npu.errors import NpuError
 
 
 class NullHandle:
@@ -43,6 +50,9 @@ class NullHandle:
         return -1
 
     def limit_kernels(self, ns: int) -> None:
+        pass
+
+    def tell(self, emit: Callable[..., None] | None) -> None:
         pass
 
     def hold(self, size: int) -> None:
@@ -92,6 +102,18 @@ class NullHandle:
 
     def used(self) -> int:
         return sum(block.size for block, _ in self._blocks.values())
+
+    def queued(self) -> list[tuple[int, Sequence[Task]]]:
+        return []
+
+    def on_fault(self, told: Callable[[Struck], None]) -> None:
+        pass
+
+    def link_failure(self) -> NpuError | None:
+        return None
+
+    def lose(self, kind: Kind) -> None:
+        pass
 
     def close(self) -> None:
         self._blocks.clear()

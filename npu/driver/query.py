@@ -20,7 +20,7 @@ OWN_DDR = 1702 * MIB
 
 
 def snapshot(environ: Mapping[str, str] | None = None) -> Snapshot:
-    """All devices and the living processes on them. DriverError no_driver, driver_failure; ValueError for a bad knob.
+    """All devices and the living processes on them. DriverError no_driver, busy, driver_failure; ValueError for a bad knob.
 
     Devices, versions and the folder of the table come from the environment (npu.driver.machine). Without NPU_SOC in it a
     device in use shows the chip its process simulates, so that a look from another terminal is right without settings.
@@ -29,6 +29,11 @@ def snapshot(environ: Mapping[str, str] | None = None) -> Snapshot:
     machine = Machine.of(env)
     if machine.driver_version is None:
         raise DriverError("no_driver")
+    if env.get("NPU_FAULT"):
+        from npu.driver.fault_plan import ANY, of
+
+        if any(p.kind.when == "open" and p.device == ANY for p in of(env)):
+            raise DriverError("busy")
     with closing(Table.open(environ=env)) as table:
         clients = table.clients()
         facts = [table.facts(device) for device in range(machine.device_count)]
@@ -55,7 +60,8 @@ def _device(machine: Machine, chip: Soc, device: int, facts: Facts, users: list[
         memory_used=own_memory(chip, device) + sum(use.held for use in uses), memory_total=chip.memory,
         # A chip with DDR (910A too) sets pages aside as they are asked for: public outputs show used = total (8728 / 8728).
         huge_used=huge, huge_total=chip.memory // HUGE_PAGE if chip.hbm and chip.family != "910" else huge,
-        mhz=chip.cube_mhz, faults=facts.faults,
+        mhz=chip.cube_mhz, faults=facts.faults, double_bits=facts.double_bits, isolated=facts.isolated,
+        current_mhz=round(chip.cube_mhz / facts.pace) if users and facts.pace != 1 else None,
         processes=tuple(ProcessInfo(client.pid, client.name, use.held) for client, use in users),
         memory_busy=_percent(hbm),
         ddr_used=OWN_DDR if chip.family == "910" else None, ddr_total=DDR if chip.family == "910" else None,

@@ -28,7 +28,7 @@ HEALTH = ("OK", "Warning", "Alarm", "Critical", "UNKNOWN")  # by level, as the d
 
 _HIGH = 8  # header word: slots from here on were never used
 _DEVICE_WORDS = 128
-_TOTAL, _HEALTH, _SOC, _FAULTS = 0, 1, 8, 16  # in a device record; from _SOC and _FAULTS on bytes of text
+_TOTAL, _HEALTH, _DOUBLE, _ISOLATED, _PACE, _SOC, _FAULTS = 0, 1, 2, 3, 4, 8, 16  # in a device record; _SOC, _FAULTS: text
 _SOC_BYTES, _FAULT_BYTES = (_FAULTS - _SOC) * 8, (_DEVICE_WORDS - _FAULTS) * 8
 _CELL_WORDS = 8
 _BYTES, _HUGE, _AIC, _AIV, _AICPU, _HBM, _TIME = range(7)  # in a cell: one client on one device
@@ -68,11 +68,15 @@ class Client(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What is true of a device for all processes. soc: the chip its last user simulated, empty before the first."""
+    """What is true of a device for all processes. soc: the chip its last user simulated, empty before the first. double_bits,
+    isolated: memory errors and pages taken out of use since they were cleared; pace: how many times as long its kernels take."""
 
     health: str = "OK"
     faults: tuple[str, ...] = ()
     soc: str = ""
+    double_bits: int = 0
+    isolated: int = 0
+    pace: float = 1.0
 
 
 class Table:
@@ -169,9 +173,12 @@ class Table:
         """Health, faults and chip of a device."""
         at = _device(device)
         with self._shared.lock:
-            level = self._words[at + _HEALTH]
+            level, pace = self._words[at + _HEALTH], self._words[at + _PACE]
+            double, isolated = self._words[at + _DOUBLE], self._words[at + _ISOLATED]
             soc, faults = self._text(at + _SOC, _SOC_BYTES), self._text(at + _FAULTS, _FAULT_BYTES)
-        return Facts(HEALTH[level] if 0 <= level < len(HEALTH) else "UNKNOWN", tuple(faults.split("\n")) if faults else (), soc)
+        health = HEALTH[level] if 0 <= level < len(HEALTH) else "UNKNOWN"
+        told = tuple(faults.split("\n")) if faults else ()
+        return Facts(health, told, soc, double, isolated, pace / 1000 if pace > 0 else 1.0)
 
     def set_health(self, device: int, health: str, faults: tuple[str, ...] = ()) -> None:
         """What is wrong with a device, for all processes. ValueError: an unknown health, or faults over 895 bytes."""
@@ -181,6 +188,31 @@ class Table:
         with self._shared.lock:
             self._put(at + _FAULTS, _FAULT_BYTES, "\n".join(faults))
             self._words[at + _HEALTH] = HEALTH.index(health)
+
+    def worsen(self, device: int, health: str, fault: str = "", double_bits: int = 0, isolated: int = 0) -> None:
+        """A fault more ("CODE text", once each code) and at least that health; the memory error counts go up. A fault for which
+        there is no room any more is left out."""
+        at, known = _device(device), self.facts(device)
+        with self._shared.lock:
+            codes = [one.split(" ", 1)[0] for one in known.faults]
+            text = "\n".join((*known.faults, fault))
+            if fault and fault.split(" ", 1)[0] not in codes and len(text.encode()) < _FAULT_BYTES:
+                self._put(at + _FAULTS, _FAULT_BYTES, text)
+            self._words[at + _HEALTH] = max(self._words[at + _HEALTH], HEALTH.index(health))
+            self._words[at + _DOUBLE] += double_bits
+            self._words[at + _ISOLATED] += isolated
+
+    def clear_errors(self, device: int) -> None:
+        """Set the memory error counts to zero."""
+        at = _device(device)
+        with self._shared.lock:
+            self._words[at + _DOUBLE] = self._words[at + _ISOLATED] = 0
+
+    def set_pace(self, device: int, pace: float) -> None:
+        """How many times as long kernels take on the device for the process that opens it, 1 for the usual."""
+        at = _device(device)
+        with self._shared.lock:
+            self._words[at + _PACE] = round(pace * 1000)
 
     def set_soc(self, device: int, name: str) -> None:
         """Which chip the process that opens this device simulates."""

@@ -33,7 +33,7 @@ class Binding:
         self, sets: tuple[tuple[int, DataSet], tuple[int, DataSet]], ins: list[Bound], outs: list[Bound], dev: Handle, fixed: bool
     ) -> None:
         self.ins, self.outs, self.dev = ins, outs, dev
-        self.output_set = sets[1][1]
+        self.input_set, self.output_set = sets[0][1], sets[1][1]
         self.gear = sets[0][1].gear
         self.changes = dev.changes if fixed else -1  # -1: open shapes and memory of other devices are looked at every time
         self._sets = sets
@@ -87,14 +87,16 @@ def _side(process: Process, model: om.Model, dataset: DataSet, wanted: Sequence[
             "model_input_mismatch", which=what, wanted=len(wanted), given=len(dataset.buffers), reason="number of buffers"
         )
     made = []
+    unsized = {a.input for a in model.aipp if a.settings is None} if what == "input" else set()  # they say their size later
     for number, tensor in enumerate(wanted):
         buffer = process.get(dataset.buffers[number], DataBuffer, "invalid_param")
         dims = tensor.dims
         if what == "input" and (dataset.descs or dataset.gear >= 0):
             described = process.objects.get(dataset.descs.get(number, 0))
             dims = tuple(described.dims) if isinstance(described, TensorDesc) else input_dims(model, dataset, tensor)
+        dims = tensor.laid(dims)
         need = size(dims, tensor.dtype)
-        if buffer.size + TOLERANCE < need:
+        if buffer.size + TOLERANCE < need and tensor.name not in unsized:
             raise NpuError(
                 "model_input_mismatch",
                 which=what,
@@ -108,7 +110,8 @@ def _side(process: Process, model: om.Model, dataset: DataSet, wanted: Sequence[
             raise NpuError(
                 "model_input_mismatch", which=what, name=tensor.name, wanted=tensor.dims, given=dims, reason="open shape"
             )
-        later = what == "output" and buffer.data == 0 and need == 0  # an output of open shape: memory is made when it is known
-        side = None if later else Side(process, buffer.data, min(buffer.size, need) if need else buffer.size, True)
+        # An output of open shape gets its memory when that is known; an empty tensor needs none.
+        later = buffer.data == 0 and need == 0 and (what == "output" or 0 in dims)
+        side = None if later else Side(process, buffer.data, min(buffer.size, need) if need else buffer.size, True, kernel=True)
         made.append(Bound(side, buffer, dims, need))
     return made

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from npu.device.task import CALLBACK, Event
+from npu.device.task import CALLBACK, Event, Task
 from npu.errors import NpuError
 from npu.runtime.process import Process
 from npu.runtime.stream import Stream, queue
@@ -27,6 +27,7 @@ class Report:
     function: Called
     data: object
     done: Event
+    task: Task
 
 
 @dataclass
@@ -77,12 +78,14 @@ def launch(process: Process, thread: HostThread, function: Called, data: object,
     done = Event(-1)
 
     def start(when: int) -> None:
-        desk.pending.append(Report(when, function, data, done))
+        desk.pending.append(Report(when, function, data, done, task))
         if process.waiters:
             process.changed.notify_all()
 
     gate = (lambda: done.time) if block == BLOCK else (lambda: 0)
-    queue(process, thread, stream, CALLBACK, 0, "CALLBACK", gate=gate, on_start=start)
+    task = queue(process, thread, stream, CALLBACK, 0, "CALLBACK", gate=gate, on_start=start)
+    if block == BLOCK and process.hazards is not None:
+        process.hazards.gated(stream, done)
 
 
 def process_report(process: Process, thread: HostThread, timeout_ms: int) -> None:
@@ -98,9 +101,13 @@ def process_report(process: Process, thread: HostThread, timeout_ms: int) -> Non
     wait(process, thread, lambda: pending[0].time if pending else -1, timeout, "report", polling=True)
     while pending and pending[0].time <= thread.clock.now:
         report = pending.popleft()
+        if process.hazards is not None:
+            process.hazards.joined(report.task)
         with process.unlocked(thread):
             _quietly(report.function, report.data)
         report.done.completed, report.done.time = 1, thread.clock.now
+        if process.hazards is not None:
+            process.hazards.ended(report.done)
         if process.waiters:
             process.changed.notify_all()
 

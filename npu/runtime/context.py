@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from npu.device.memory import BASE, DEVICE_SHIFT
 from npu.driver.door import Handle
 from npu.errors import NpuError
+from npu.runtime import log_lines
 from npu.runtime.process import Process
 from npu.runtime.stream import Stream
 from npu.runtime.thread import HostThread
@@ -54,14 +56,16 @@ def reset_device(process: Process, thread: HostThread, device: int) -> None:
     physical = process.physical(device)
     mine = contexts(process, device)
     if not mine:
-        raise NpuError("invalid_device", device=device, reason="the device was not opened by this process")
+        raise NpuError("device_not_open", device=device)
     thread.device = device
+    log_lines.reset_with(process, device, mine[0].dev, sum(len(c.streams) for c in mine))
     for context in mine:
         destroy(process, context)
     for other in process.threads:
         if other.context is not None and not other.context.alive:
             other.context = None
     handle = process.devices.pop(physical)
+    process.gone.freed((BASE + (physical << DEVICE_SHIFT), 1 << DEVICE_SHIFT, "its device was reset"))
     for key, thing in list(process.objects.items()):
         if getattr(thing, "dev", None) is handle:  # physical memory, reservations, notifies: they go with their device
             del process.objects[key]

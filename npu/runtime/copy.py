@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from npu.device.memory import BASE
 from npu.device.task import COPY, PLAIN, Row, Task
-from npu.driver.door import Handle
 from npu.errors import NpuError
 from npu.events import DIRECTIONS
-from npu.runtime import host, peer
+from npu.plog.settings import WARNING
+from npu.runtime import host, log_lines, peer
 from npu.runtime.memory import internal_stream
 from npu.runtime.process import Process
 from npu.runtime.side import Side, nominal_ns
@@ -22,6 +22,7 @@ H2H, H2D, D2H, D2D = range(4)
 DEFAULT = 4  # kind: the addresses decide
 KINDS = {0: H2H, 1: H2D, 2: D2H, 3: D2D, 5: H2D, 6: D2D, 7: D2D}
 PAGEABLE, PINNED = 0, 1
+MOST_CHECKED = 1024  # copies that are remembered
 
 
 class Copy:
@@ -49,6 +50,17 @@ class Copy:
         elif direction == D2H:
             self.host_kind = PINNED if self.dst.pinned else PAGEABLE
         self.between = peer.check(process, self.src.dev, self.dst.dev) if direction == D2D else False
+        self.device = self.dst.dev or self.src.dev  # whose engines do it; None between host addresses
+        name = DIRECTIONS[direction]
+        self.engine = "link" if self.between else "" if direction == H2H else name
+        pageable = self.host_kind == PAGEABLE or direction == H2H
+        self.nominal = nominal_ns(process, "peer" if self.between else name, pageable, count)
+        self._told: Row | None = None
+        self._changes = -1 if self.device is None else self.device.changes, process.pinned.changes
+
+    def holds(self, process: Process) -> bool:
+        """Whether a new check of a copy between page-locked and device memory would find the same."""
+        return self.device is not None and self._changes == (self.device.changes, process.pinned.changes)
 
     def move(self, source: int) -> None:
         """Move the bytes now, from a process address that is safe to read, or from the source where it is 0."""
@@ -75,39 +87,50 @@ class Copy:
     def task(self, process: Process, thread: HostThread, action: Callable[[int], None]) -> Task:
         """The device's part: a task on the copy engine of its direction."""
         recording = process.recording
-        direction = DIRECTIONS[self.direction]
-        pageable = self.host_kind == PAGEABLE or self.direction == H2H
-        nominal = nominal_ns(process, "peer" if self.between else direction, pageable, self.count)
         row = PLAIN
         if recording.on:
             thread.correlation = recording.correlation()
             thread.bytes, thread.direction, thread.host_kind = self.count, self.direction, self.host_kind
-            one, other, dev = self.dst.block, self.src.block, self.device
-            key = (
-                -1 if one is None else one.ordinal,
-                self.dst.offset,
-                -1 if other is None else other.ordinal,
-                self.src.offset,
-                self.count,
-                self.direction,
-                self.host_kind,
-                -1 if dev is None else dev.device,
-            )
-            row = recording.rows.get(key) or recording.keep(key, self.row(process))
-        engine = "link" if self.between else "" if self.direction == H2H else direction
-        task = Task(COPY, nominal, row, engine=engine, on_done=action)
+            if process.hazards is not None:
+                process.hazards.expect(*self.accesses())
+            row = self._told or self._tell(process)
+        task = Task(COPY, self.nominal, row, engine=self.engine, on_done=action)
         task.correlation = thread.correlation
         return task
+
+    def arrive(self, _time: int) -> None:
+        """Its end on the device: the bytes move now."""
+        self.move(0)
+
+    def _tell(self, process: Process) -> Row:
+        """What is recorded of it, made once for all copies alike."""
+        recording = process.recording
+        one, other, dev = self.dst.block, self.src.block, self.device
+        key = (
+            -1 if one is None else one.ordinal,
+            self.dst.offset,
+            -1 if other is None else other.ordinal,
+            self.src.offset,
+            self.count,
+            self.direction,
+            self.host_kind,
+            -1 if dev is None else dev.device,
+        )
+        self._told = recording.rows.get(key) or recording.keep(key, self.row(process))
+        return self._told
+
+    def spans(self, pitch: int) -> list[tuple[int, int]]:
+        """(offset, bytes) of the pieces it moves on a side; pitch: of that side, for copies of rows."""
+        return [(0, self.count)]
+
+    def accesses(self) -> tuple[list[tuple[Side, list[tuple[int, int]]]], list[tuple[Side, list[tuple[int, int]]]]]:
+        """What it reads and what it writes."""
+        return [(self.src, self.spans(1))], [(self.dst, self.spans(0))]
 
     def row(self, process: Process) -> Row:
         """What is recorded of it."""
         reads, writes = self.src.range(self.count), self.dst.range(self.count)
         return process.recording.row("MEMCPY_ASYNC", -1, reads, writes, self.count, self.direction, self.host_kind)
-
-    @property
-    def device(self) -> Handle | None:
-        """The device whose engines do it; None between host addresses."""
-        return self.dst.dev or self.src.dev
 
 
 def checked(process: Process, dst: int, dst_max: int, src: int, count: int, kind: int) -> Copy:
@@ -141,13 +164,22 @@ def do_now(process: Process, thread: HostThread, copy: Copy) -> None:
     if dev is None:
         thread.bytes, thread.direction = copy.count, H2H
         thread.clock.now += nominal_ns(process, "h2h", True, copy.count)
+        if process.hazards is not None:
+            process.hazards.host_access(*copy.accesses())
         copy.move(0)
+        if process.hazards is not None:
+            process.hazards.host_wrote()
         return
     stream = internal_stream(process, dev, thread)
     thread.device = stream.context.device
-    task = copy.task(process, thread, lambda _time: copy.move(0))
+    task = copy.task(process, thread, copy.arrive)
+    writer = copy.src.writer(copy.count)
     stream.submit(process, thread, task)
     wait(process, thread, lambda: task.done_at)
+    if writer is not None and (writer.done_at < 0 or writer.done_at > task.done_at):
+        log_lines.stale(process, copy.src.address, copy.count, writer.stream)
+    if process.hazards is not None:
+        process.hazards.joined(task)
     failure = stream.error()
     if failure is not None:
         raise failure
@@ -158,17 +190,26 @@ def memcpy_async(
 ) -> None:
     """Queue a copy on a stream. Where the kind does not fit two addresses whose sides the runtime knows, it goes by the
     addresses and says so in the log."""
+    key = dst, dst_max, src, count, kind
+    known: Copy | None = process.checked.get(key)
+    if known is not None and known.holds(process):
+        queue_copy(process, thread, known, stream)
+        return
     if nothing_to_do(dst, src, count):
         return
     try:
         copy = checked(process, dst, dst_max, src, count, kind)
     except NpuError:
-        known = fitting(process, dst, src, kind)
-        if known == kind:
+        fits = fitting(process, dst, src, kind)
+        if fits == kind:
             raise
-        copy = checked(process, dst, dst_max, src, count, known)
-        if process.log is not None:
-            process.log(2, "RUNTIME", f"aclrtMemcpyAsync: kind {kind} does not fit its addresses, taken as {known}")
+        copy = checked(process, dst, dst_max, src, count, fits)
+        process.log(WARNING, "RUNTIME", f"aclrtMemcpyAsync: kind {kind} does not fit its addresses, taken as {fits}")
+    else:
+        if copy.host_kind == PINNED:
+            if len(process.checked) >= MOST_CHECKED:
+                process.checked.clear()
+            process.checked[key] = copy
     queue_copy(process, thread, copy, stream)
 
 
@@ -193,10 +234,17 @@ def queue_copy(process: Process, thread: HostThread, copy: Copy, stream: Stream)
     if copy.direction == H2D and copy.host_kind == PAGEABLE:
         staged = copy.stage()
         thread.clock.now += nominal_ns(process, "h2h", True, copy.count)
-        stream.submit(process, thread, copy.task(process, thread, lambda _time: copy.move(staged.address)))
+        task = copy.task(process, thread, lambda _time: copy.move(staged.address))
+        stream.submit(process, thread, task)
+        if copy.dst.block is not None:
+            copy.dst.block.writer = task, copy.dst.offset, copy.dst.offset + copy.count
         return
-    task = copy.task(process, thread, lambda _time: copy.move(0))
+    task = copy.task(process, thread, copy.arrive)
     stream.submit(process, thread, task)
+    if copy.dst.block is not None:
+        copy.dst.block.writer = task, copy.dst.offset, copy.dst.offset + copy.count
     if copy.direction == D2H and copy.host_kind == PAGEABLE:
         thread.blocking = 1
         wait(process, thread, lambda: task.done_at)
+        if process.hazards is not None:
+            process.hazards.joined(task)

@@ -32,6 +32,9 @@ class Rows(Copy):
         last = height - 1
         super().__init__(process, dst, src, width * height, kind, last * dpitch + width, last * spitch + width)
 
+    def spans(self, pitch: int) -> list[tuple[int, int]]:
+        return [(row * self.pitches[pitch], self.width) for row in range(self.height)]
+
     def move(self, source: int) -> None:
         dpitch, spitch = self.pitches
         step = self.width if source else spitch

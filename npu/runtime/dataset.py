@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from npu import om
+from npu.aipp import Aipp, Settings
 from npu.errors import NpuError
 from npu.om import Tensor as Tensor
 from npu.runtime.process import Process
 
 GEAR_INPUT = "ascend_mbatch_shape_data"  # ACL_DYNAMIC_TENSOR_NAME: the extra input of a model with fixed shapes to choose from
+
+AIPP_INPUT = "ascend_dynamic_aipp_data"  # ACL_DYNAMIC_AIPP_NAME: the extra input for the settings of dynamic AIPP
+HEAD_BYTES, BATCH_BYTES = 64, 96  # of a dynamic AIPP parameter block (GE's kAippDynamicPara; unverified)
 
 
 class DataBuffer:
@@ -21,14 +25,16 @@ class DataBuffer:
 
 class DataSet:
     """Data buffers in the order of a model's inputs or outputs, by handle. descs: tensor description handles by index, where
-    shapes are open; gear: number of the model's fixed shape that was chosen, -1 for none."""
+    shapes are open; gear: number of the model's fixed shape that was chosen, -1 for none; aipp: input -> what is done to each
+    of its pictures, where that comes at run time."""
 
-    __slots__ = ("buffers", "descs", "gear")
+    __slots__ = ("aipp", "buffers", "descs", "gear")
 
     def __init__(self) -> None:
         self.buffers: list[int] = []
         self.descs: dict[int, int] = {}
         self.gear = -1
+        self.aipp: dict[str, tuple[Settings, ...]] = {}
 
 
 class Description:
@@ -49,10 +55,35 @@ class Description:
 
 
 def inputs_of(model: om.Model) -> tuple[Tensor, ...]:
-    """The inputs as scripts see them: a model with gears has one more, which takes the choice."""
+    """The inputs as scripts see them: a model with gears has one more, which takes the choice, and one with dynamic AIPP one for
+    the settings of each such input."""
+    inputs = model.inputs
+    for number, each in enumerate(a for a in model.aipp if a.settings is None):
+        name = AIPP_INPUT if number == 0 else f"{AIPP_INPUT}_{number}"
+        inputs = (*inputs, Tensor(name, "uint8", (parameter_bytes(each.dims[0]),)))
     if not model.gears or any(t.name == GEAR_INPUT for t in model.inputs):
-        return model.inputs
-    return (*model.inputs, Tensor(GEAR_INPUT, "int32", (open_dims(model),)))
+        return inputs
+    return (*inputs, Tensor(GEAR_INPUT, "int32", (open_dims(model),)))
+
+
+def parameter_bytes(batch: int) -> int:
+    """Bytes of the settings of that many pictures."""
+    return HEAD_BYTES + BATCH_BYTES * batch
+
+
+def dynamic_aipp(model: om.Model, index: int) -> Aipp | None:
+    """The input that takes its settings from the input at that index; None where that is none for settings."""
+    number = index - len(model.inputs)
+    found = [a for a in model.aipp if a.settings is None]
+    return found[number] if 0 <= number < len(found) else None
+
+
+def preprocessing(model: om.Model, index: int) -> Aipp | None:
+    """What is done to the pictures of an input; None where it takes none. NpuError invalid_param beyond the last input."""
+    inputs = inputs_of(model)
+    if index >= len(inputs):
+        raise NpuError("invalid_param", index=index, count=len(inputs))
+    return next((a for a in model.aipp if a.input == inputs[index].name), None)
 
 
 def open_dims(model: om.Model) -> int:

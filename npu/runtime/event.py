@@ -54,6 +54,8 @@ def record(process: Process, thread: HostThread, event: DeviceEvent, stream: Str
 def reset(process: Process, thread: HostThread, event: DeviceEvent) -> None:
     process.advance(thread.clock.now)
     event.event.reset()
+    if process.hazards is not None:
+        process.hazards.reset(event.event)
 
 
 def stream_wait(process: Process, thread: HostThread, stream: Stream, event: DeviceEvent) -> None:
@@ -76,18 +78,26 @@ def synchronize(process: Process, thread: HostThread, event: DeviceEvent, timeou
         timeout_ms * 1_000_000 if timeout_ms >= 0 else -1,
         "event",
     )
+    if process.hazards is not None:
+        process.hazards.happened(inner)
 
 
 def happened(process: Process, thread: HostThread, event: DeviceEvent) -> bool:
     """Whether the last record has happened at the thread's present."""
     process.advance(thread.clock.now)
-    return 0 < event.event.submitted == event.event.completed
+    found = 0 < event.event.submitted == event.event.completed
+    if found and process.hazards is not None:
+        process.hazards.happened(event.event)
+    return found
 
 
 def wait_over(process: Process, thread: HostThread, event: DeviceEvent) -> bool:
     """Whether the wait queued last has ended at the thread's present; True when there was none."""
     process.advance(thread.clock.now)
-    return event.awaited is None or event.awaited.done_at >= 0
+    over = event.awaited is None or event.awaited.done_at >= 0
+    if over and process.hazards is not None:
+        process.hazards.joined(event.awaited)
+    return over
 
 
 def time_ns(process: Process, thread: HostThread, event: DeviceEvent) -> int:
@@ -95,6 +105,8 @@ def time_ns(process: Process, thread: HostThread, event: DeviceEvent) -> int:
     process.advance(thread.clock.now)
     if not event.timed or event.event.time < 0:
         raise NpuError("event_not_recorded", event=event.event.ordinal)
+    if process.hazards is not None:
+        process.hazards.happened(event.event)
     return event.event.time
 
 

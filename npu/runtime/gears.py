@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from math import prod
 
 from npu import om
-from npu.dtypes import DTYPES
+from npu.dtypes import numpy_type, tensor_bytes
 from npu.errors import NpuError
 from npu.runtime.dataset import GEAR_INPUT, DataSet, inputs_of
 
@@ -66,12 +65,12 @@ def largest(model: om.Model, tensor: om.Tensor) -> int:
     """Bytes of an input in its largest gear."""
     if tensor.bytes or not model.gears:
         return tensor.bytes
-    return max(size(_dims(g, tensor.name) if tensor.name in g else tensor.dims, tensor.dtype) for g in model.gears)
+    return max(size(tensor.laid(_dims(g, tensor.name) if tensor.name in g else tensor.dims), tensor.dtype) for g in model.gears)
 
 
 def size(dims: tuple[int, ...], dtype: str) -> int:
     """Bytes of a tensor; 0 when a dim is open."""
-    return 0 if min(dims, default=0) < 0 else int(prod(dims) * DTYPES[dtype][1])
+    return tensor_bytes(dims, dtype)
 
 
 @lru_cache(maxsize=64)
@@ -84,7 +83,7 @@ def output_dims(path: str, gear: int) -> tuple[tuple[int, ...], ...]:
     model = om.load(path)
     chosen = model.gears[gear]
     feeds = {
-        t.name: np.zeros(_dims(chosen, t.name) if t.name in chosen else t.dims, t.dtype)
+        t.name: np.zeros(t.laid(_dims(chosen, t.name) if t.name in chosen else t.dims), numpy_type(t.dtype))
         for t in model.inputs
         if t.name != GEAR_INPUT
     }

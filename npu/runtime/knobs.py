@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from npu.units import parse_size
+
 CLOCKS = ("hybrid", "model", "realtime")
 
 
@@ -13,7 +15,9 @@ CLOCKS = ("hybrid", "model", "realtime")
 class Knobs:
     """clock: NPU_CLOCK; compute: NPU_COMPUTE (off skips arithmetic); patch_time: NPU_PATCH_TIME;
     visible: ASCEND_RT_VISIBLE_DEVICES as written, None when unset; epoch: NPU_EPOCH, unix ns of time zero shared by a job;
-    patience: NPU_PATIENCE, real seconds a late rank of a job is waited for."""
+    patience: NPU_PATIENCE, real seconds a late rank of a job is waited for; stacks: NPU_STACKS=1, the whole Python stack with
+    each recorded call; hazards: NPU_HAZARDS=1, look for accesses that nothing orders; memory_limit: ACL_RT_MEM_MAX_SIZE, bytes a
+    process may hold on a device, 0 for all (a size such as 40GB; its real form is unverified)."""
 
     clock: str = "hybrid"
     compute: bool = True
@@ -21,6 +25,9 @@ class Knobs:
     visible: str | None = None
     epoch: int | None = None
     patience: float = 60.0
+    stacks: bool = False
+    hazards: bool = False
+    memory_limit: int = 0
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> Knobs:
@@ -38,4 +45,15 @@ class Knobs:
             env.get("ASCEND_RT_VISIBLE_DEVICES"),
             int(epoch) if epoch.isdigit() else None,
             float(patience) if patience.replace(".", "", 1).isdigit() else 60.0,
+            env.get("NPU_STACKS", "") == "1",
+            env.get("NPU_HAZARDS", "") == "1",
+            _size(env.get("ACL_RT_MEM_MAX_SIZE", "")),
         )
+
+
+def _size(text: str) -> int:
+    """Bytes; 0 for what is no size."""
+    try:
+        return parse_size(text)
+    except ValueError:
+        return 0

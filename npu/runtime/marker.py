@@ -27,8 +27,8 @@ class StepInfo:
 class Open:
     """A range that has begun."""
 
-    def __init__(self, message: str, domain: str, start: int, stream: Stream | None) -> None:
-        self.message, self.domain, self.start, self.stream = message, domain, start, stream
+    def __init__(self, message: str, domain: str, start: int, stream: Stream | None, correlation: int = -1) -> None:
+        self.message, self.domain, self.start, self.stream, self.correlation = message, domain, start, stream, correlation
 
 
 class Ranges:
@@ -63,19 +63,22 @@ def mark(process: Process, thread: HostThread, message: str, domain: str = DEFAU
     write(process, thread, MARK, message, domain, thread.clock.now, thread.clock.now, correlation)
 
 
-def _on_device(process: Process, thread: HostThread, stream: Stream | None) -> int:
+def _on_device(process: Process, thread: HostThread, stream: Stream | None, begun: int = -1) -> int:
+    """Put a mark into a stream; the correlation of its task, -1 without a stream. begun: that of the range it ends."""
     if stream is None:
         return -1
-    queue(process, thread, stream, OTHER, DEVICE_NS, "MSTX")
+    task = queue(process, thread, stream, OTHER, DEVICE_NS, "MSTX")
+    if begun >= 0:
+        task.correlation = thread.correlation = begun
     return thread.correlation
 
 
 def begin(process: Process, thread: HostThread, message: str, domain: str = DEFAULT_DOMAIN, stream: Stream | None = None) -> int:
     """Begin a range; its id. NpuError invalid_param."""
     checked(message)
-    _on_device(process, thread, stream)
+    correlation = _on_device(process, thread, stream)
     number = process.ordinal("range") + 1
-    process.one(Ranges).by_id[number] = Open(message, domain, thread.clock.now, stream)
+    process.one(Ranges).by_id[number] = Open(message, domain, thread.clock.now, stream, correlation)
     return number
 
 
@@ -84,7 +87,7 @@ def end(process: Process, thread: HostThread, number: int) -> None:
     found = process.one(Ranges).by_id.pop(number, None)
     if found is None:
         raise NpuError("invalid_param", range=number, reason="no such range is open")
-    correlation = _on_device(process, thread, found.stream)
+    correlation = _on_device(process, thread, found.stream, found.correlation)
     write(process, thread, RANGE, found.message, found.domain, found.start, thread.clock.now, correlation)
 
 

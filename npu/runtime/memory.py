@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
-from npu.device.memory import BASE, DEVICE_SHIFT, Block
+from npu.cost import pages_ns
+from npu.device.memory import BASE, DEVICE_SHIFT, HUGE_PAGE, Block
 from npu.device.task import MEMSET, PLAIN, Task
 from npu.driver.door import DriverError, Handle
 from npu.errors import NpuError
@@ -18,6 +19,7 @@ from npu.runtime.thread import HostThread
 from npu.runtime.wait import wait
 
 PADDING = 32
+FREED = "it was freed before"
 BIG = 1 << 20  # huge-page-first policies take huge pages for more than this
 # policy -> True huge pages first, None huge pages only, False small pages only (aclrtMemMallocPolicy; the P2P forms alike)
 POLICIES: dict[int, bool | None] = {0: True, 1: None, 2: False, 3: True, 4: None, 5: False, 6: None, 7: None}
@@ -26,7 +28,7 @@ POLICIES: dict[int, bool | None] = {0: True, 1: None, 2: False, 3: True, 4: None
 def malloc(process: Process, thread: HostThread, size: int, policy: int, padding: int = PADDING, media: bool = False) -> int:
     """Address of new device memory: size rounded up to 32 bytes plus padding, pages by policy.
 
-    media: of the media engine, both sides of a copy. NpuError invalid_param, no_context, no_memory."""
+    media: of the media engine, both sides of a copy. NpuError invalid_param, no_context, no_memory, memory_limit."""
     if size == 0 or (policy & 0xFF) not in POLICIES:
         raise NpuError("invalid_param", size=size, policy=policy)
     context = current(thread)
@@ -34,6 +36,9 @@ def malloc(process: Process, thread: HostThread, size: int, policy: int, padding
     span = -(-size // 32) * 32 + padding
     huge = wanted is None or (wanted and span > BIG)
     thread.device, thread.bytes = context.device, size
+    limit = process.knobs.memory_limit
+    if limit and context.dev.used() + span > limit:
+        raise NpuError("memory_limit", size=size, limit=limit, held=context.dev.used())
     try:
         address = context.dev.alloc(span, huge)
     except DriverError as error:
@@ -41,6 +46,7 @@ def malloc(process: Process, thread: HostThread, size: int, policy: int, padding
     found = context.dev.find(address)
     if found is not None:
         found[0].media = media
+        thread.clock.now += _pages_ns("map", found[0])
         _note(process, thread, context, "alloc", found[0])
     return address
 
@@ -52,12 +58,20 @@ def free(process: Process, thread: HostThread, address: int) -> None:
     dev = device_at(process, address)
     found = dev.find(address) if dev is not None else None
     if dev is None or found is None or found[1] != 0:
-        raise NpuError("free_failed", pointer=address)
+        fate = process.gone.fate(address) if found is None else f"it lies {found[1]} bytes inside one"
+        raise NpuError("free_failed", pointer=address, fate=fate)
     context = on(dev)[0]
     thread.device, thread.bytes = context.device, found[0].size
     _note(process, thread, context, "free", found[0])
+    thread.clock.now += _pages_ns("unmap", found[0])
     if not dev.free(address):
-        raise NpuError("free_failed", pointer=address, reason="mapped or shared memory is not freed by this call")
+        raise NpuError("free_failed", pointer=address, fate="mapped or shared memory is not freed by this call")
+    process.gone.freed((address, found[0].span, FREED))
+
+
+def _pages_ns(work: str, block: Block) -> int:
+    """Host time to map or unmap the pages of a block."""
+    return pages_ns(block.pages, f"{work}_huge" if block.page == HUGE_PAGE else work)
 
 
 def device_at(process: Process, address: int) -> Handle | None:
@@ -66,6 +80,9 @@ def device_at(process: Process, address: int) -> Handle | None:
 
 
 def _note(process: Process, thread: HostThread, context: Context, what: str, block: Block) -> None:
+    if process.hazards is not None:
+        tell = process.hazards.allocated if what == "alloc" else process.hazards.freed
+        tell(context.dev.device, block)
     if process.recording.on:
         used = context.dev.used() - (block.pages * block.page if what == "free" else 0)
         process.recording.memory(
@@ -105,7 +122,11 @@ def memset(
     if address < BASE:
         source = host.Staged(count)
         ctypes.memset(source.address, value & 0xFF, count)
+        if process.hazards is not None:
+            process.hazards.host_access((), [(Side(process, address, count, on_device=False), [(0, count)])])
         host.write(address, source.address, count)
+        if process.hazards is not None:
+            process.hazards.host_wrote()
         return
     side = Side(process, address, count, on_device=True)
     if side.dev is None:
@@ -127,3 +148,5 @@ def memset(
     queue = internal_stream(process, side.dev, thread)
     queue.submit(process, thread, task)
     wait(process, thread, lambda: task.done_at)
+    if process.hazards is not None:
+        process.hazards.joined(task)

@@ -8,33 +8,36 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from npu import om
 from npu.cost import kernel as kernel_cost
 from npu.cost.work import Cost
 from npu.device.task import AICPU, KERNEL, PLAIN, Step, Task
 from npu.driver.door import DriverError
+from npu.dtypes import DTYPES, from_bytes, to_bytes
 from npu.errors import NpuError
 from npu.events import LEVELS
 from npu.host.versions import newer
 from npu.om import Tensor
-from npu.runtime import host
+from npu.runtime import aipp, host
 from npu.runtime.binding import Binding, Bound, bind
 from npu.runtime.context import Context, current
-from npu.runtime.dataset import GEAR_INPUT, DataSet, inputs_of
+from npu.runtime.dataset import AIPP_INPUT, GEAR_INPUT, DataSet, inputs_of
 from npu.runtime.memory import free, malloc
 from npu.runtime.process import Process
 from npu.runtime.programs import Programs
 from npu.runtime.side import Side
 from npu.runtime.stream import Stream, report
 from npu.runtime.sunk import Lanes
-from npu.runtime.tensor_desc import NAMES, TensorDesc
+from npu.runtime.tensor_desc import TensorDesc
 from npu.runtime.thread import HostThread
 from npu.runtime.wait import wait
 from npu.soc import Soc, find
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from npu.ops.compute import Session
 
 MOST_BOUND = 64  # checked pairs of data sets a model remembers
@@ -83,6 +86,7 @@ def step_of(process: Process, planned: om.Kernel, model_name: str, state: str) -
         recording.text(planned.name),
         recording.text(cost.task_type),
         recording.kernel(planned, cost, model_name, state),
+        planned.name,
     )
 
 
@@ -122,7 +126,8 @@ def read(process: Process, path: str) -> om.Model:
 def load(process: Process, thread: HostThread, path: str, given: Sequence[str] = ()) -> int:
     """Load a model file; its id. given: parts of its memory the script brings itself.
 
-    NpuError model_path, model_data, model_wrong_chip, no_memory, no_context."""
+    NpuError not_initialized, model_path, model_data, model_wrong_chip, no_memory, no_context."""
+    process.needs_init("loading a model")
     context = current(thread)
     model = read(process, path)
     here = process.machine.chip
@@ -214,6 +219,8 @@ def finish(process: Process, thread: HostThread, stream: Stream, task: Task, tim
     """Wait for a launched model and report its failure. NpuError stream_timeout."""
     thread.blocking = 1
     wait(process, thread, lambda: task.done_at, timeout * 1_000_000 if timeout >= 0 else -1)
+    if process.hazards is not None:
+        process.hazards.joined(task)
     report(process, thread, stream)
 
 
@@ -229,7 +236,7 @@ def launch(process: Process, thread: HostThread, loaded: LoadedModel, bound: Bin
         task.correlation = thread.correlation
         where.submit(process, thread, task)
         return task
-    program = loaded.programs.of(bound.gear, [b.dims for b in bound.ins])
+    program = loaded.programs.only or loaded.programs.of(bound.gear, [b.dims for b in bound.ins])
     if loaded.model.events and loaded.heard is None:
         if loaded.lanes is None:
             loaded.lanes = Lanes(process, where, loaded.model)
@@ -254,6 +261,9 @@ def launch(process: Process, thread: HostThread, loaded: LoadedModel, bound: Bin
         _launch_node(process, thread, where, task)
     else:
         where.submit(process, thread, task)
+    for out in bound.outs:
+        if out.side is not None:
+            out.side.written_by(task, out.size or out.buffer.size)
     return task
 
 
@@ -283,27 +293,40 @@ def _compute(process: Process, loaded: LoadedModel, bound: Binding) -> None:
             out.side.touched()
     if not process.knobs.compute:
         return
-    import numpy as np
-
     from npu.ops.compute import ComputeError, Session
 
     if loaded.session is None:
         loaded.session = Session(loaded.path)
     feeds = {}
+    pictures = {a.input: a for a in loaded.model.aipp if a.settings is None}
     for given, tensor in zip(bound.ins, inputs_of(loaded.model), strict=True):
-        if given.side is not None and tensor.name != GEAR_INPUT:
-            feeds[tensor.name] = np.frombuffer(given.side.read(given.size), dtype=tensor.dtype).reshape(given.dims)
+        if tensor.name == GEAR_INPUT or tensor.name.startswith(AIPP_INPUT):
+            continue
+        if tensor.name in pictures and given.side is not None:
+            data = given.side.read(min(given.size, given.buffer.size))
+            feeds[tensor.name] = aipp.planes(pictures[tensor.name], data, bound.input_set.aipp.get(tensor.name))
+        else:
+            feeds[tensor.name] = _array(loaded, given, tensor)
     try:
         results = loaded.session.run(feeds)
     except ComputeError as error:
         raise NpuError("aicore_exception", model=loaded.name, reason=str(error)) from error
     loaded.output_dims = tuple(tuple(int(d) for d in value.shape) for value in results)
     for number, (out, tensor, value) in enumerate(zip(bound.outs, loaded.model.outputs, results, strict=True)):
-        data = np.ascontiguousarray(value, dtype=tensor.dtype).tobytes()
+        data = to_bytes(value, tensor.dtype)
         if out.side is not None:
             out.side.write(data[: out.buffer.size])
         if not out.size:
             _describe(process, loaded, out, tensor, bound.output_set, number, data)
+
+
+def _array(loaded: LoadedModel, given: Bound, tensor: Tensor) -> NDArray[Any]:
+    """An input as it is now; an empty tensor needs no buffer. NpuError model_input_mismatch for texts that are none."""
+    data = given.side.read(given.size or given.buffer.size) if given.side is not None else b""
+    try:
+        return from_bytes(data, tensor.dtype, given.dims)
+    except ValueError as error:
+        raise NpuError("model_input_mismatch", model=loaded.name, name=tensor.name, reason=str(error)) from error
 
 
 def _describe(
@@ -317,9 +340,8 @@ def _describe(
             raise NpuError(error.situation, size=len(data), **error.facts) from error
         out.buffer.data, out.buffer.size = address, len(data)
         Side(process, address, len(data), True).write(data)
-    dtype = next(n for n, name in NAMES.items() if name == tensor.dtype)
     known = process.objects.get(dataset.descs.get(number, 0))
     if isinstance(known, TensorDesc):
         known.dims = list(loaded.output_dims[number])
     else:
-        dataset.descs[number] = process.register(TensorDesc(dtype, list(loaded.output_dims[number]), 2))
+        dataset.descs[number] = process.register(TensorDesc(DTYPES[tensor.dtype][0], list(loaded.output_dims[number]), 2))

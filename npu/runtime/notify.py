@@ -35,6 +35,10 @@ class Notify:
         else:
             self.time = when
 
+    def awaited(self) -> str:
+        """How it is named when a stream waits for it."""
+        return f"notify {self.id}, which {'another process has to record' if self.key else 'nothing records'}"
+
     def take(self) -> int:
         """When it was set, and clear it; -1 while it is clear. The gate of a wait."""
         if self.memory is not None:

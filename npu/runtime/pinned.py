@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 from bisect import bisect_right, insort
+from collections.abc import Callable
 
 from npu.errors import NpuError
 
@@ -15,6 +16,8 @@ class Pinned:
     def __init__(self) -> None:
         self._blocks: dict[int, tuple[int, mmap.mmap | None]] = {}
         self._starts: list[int] = []
+        self.dropped: Callable[[int], None] | None = None  # hears of the start of a block that is no more
+        self.changes = 0  # how often the set of blocks has changed
         self._mapped: set[int] = set()  # registered blocks the device may use by their own address
 
     def alloc(self, size: int) -> int:
@@ -47,13 +50,17 @@ class Pinned:
     def _add(self, address: int, size: int, memory: mmap.mmap | None) -> None:
         self._blocks[address] = (size, memory)
         insort(self._starts, address)
+        self.changes += 1
 
     def drop(self, address: int) -> int:
         """Forget a block; its size. Arrays that view it keep the memory alive. NpuError invalid_param for no block's start."""
         if address not in self._blocks:
             raise NpuError("invalid_param", pointer=address, reason="no pinned host memory starts there")
         self._starts.remove(address)
+        self.changes += 1
         self._mapped.discard(address)
+        if self.dropped is not None:
+            self.dropped(address)
         return self._blocks.pop(address)[0]
 
     def find(self, address: int) -> tuple[int, int, mmap.mmap | None] | None:

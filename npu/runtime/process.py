@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import CLOCK_REALTIME, clock_gettime_ns  # not time_ns: the script sees the simulated timeline through that
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from npu.device.task import Task
 from npu.driver.door import DriverError, Handle
 from npu.driver.machine import Machine
 from npu.errors import NpuError
-from npu.events import load_sink
+from npu.events import Sink, load_sink
+from npu.plog.log import ProcessLog
+from npu.plog.settings import Settings
+from npu.runtime import log_lines
 from npu.runtime.clock import HostClock, handed
+from npu.runtime.gone import Gone
 from npu.runtime.knobs import Knobs
-from npu.runtime.messages import templates
+from npu.runtime.messages import RecentErrors, message, templates
 from npu.runtime.pinned import Pinned
 from npu.runtime.recording import Recording
 from npu.runtime.thread import HostThread
+
+if TYPE_CHECKING:
+    from npu.driver.fault_plan import Planned
+    from npu.runtime.watch import Watch
 
 T = TypeVar("T")
 
@@ -44,7 +53,6 @@ class Peers(Protocol):
         """Wait a little for other ranks; False when nobody can come."""
 
 
-Log = Callable[[int, str, str], None]  # level (0 debug .. 3 error), module, text
 Failed = Callable[["HostThread", int, int, int, NpuError], None]  # caller, device, stream and task (ordinals), failure
 FOREVER = 1 << 62  # ns: later than anything
 
@@ -59,7 +67,7 @@ class Process:
         self.pid = os.getpid()
         self.knobs = Knobs.of()
         self.machine = Machine.of()
-        self.recording = Recording(load_sink())
+        self.recording = Recording(load_sink(), self.knobs.stacks)
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)  # notified when a task is queued, if anybody really waits
         self.waiters = 0  # threads that really wait
@@ -71,9 +79,15 @@ class Process:
         self.config = ""  # of the first init, as JSON
         self.devices: dict[int, Handle] = {}  # open devices by machine id
         self.threads: list[HostThread] = []
-        self.recent_error = ""
+        self.errors = RecentErrors()
         self.pinned = Pinned()
-        self.log: Log | None = None  # takes what is worth a log line; None: nobody writes one
+        self.checked: dict[tuple[int, ...], Any] = {}  # copies by their arguments (npu.runtime.copy)
+        self.gone = Gone()  # device memory that was given back
+        self._lag = 0  # ns by which real time ran ahead on threads that have ended (realtime)
+        self.hazards: Watch | None = None  # looks for accesses that nothing orders
+        self.log = ProcessLog(Settings.of(), self.pid, self.unix_now)
+        self.planned = _planned()  # faults that shall happen
+        self.on_call: Callable[[], None] | None = None  # looks at each call before it acts
         self.settings: dict[str, int] = {}  # process-wide switches, by name
         self.rates: dict[tuple[str, bool], tuple[int, float]] = {}  # what copies cost here, by direction and pageable host memory
         self.temporary: list[str] = []  # files to remove when the process ends
@@ -85,6 +99,37 @@ class Process:
         self.local = threading.local()
         self._native: list[int] = []  # thread ids of the system, by ordinal
         atexit.register(self._at_exit)
+        self.tell()
+        if self.knobs.hazards and self.recording.on:
+            from npu.runtime.watch import Watch
+
+            self.hazards = Watch(self)
+        if self.planned:
+            from npu.runtime.faults import watched
+
+            self.on_call = watched(self)
+        log_lines.started(self)
+
+    def unix_now(self) -> int:
+        """The calling thread's present, unix ns: what its log lines are stamped with."""
+        thread = self.registered()
+        return self.unix_zero + (thread.clock.now if thread is not None else 0)
+
+    def needs_init(self, call: str) -> None:
+        """For calls that work only between init and finalize. NpuError not_initialized."""
+        if self.init_count == 0:
+            raise NpuError("not_initialized", call=call)
+
+    def refuse(self, call: str, thread: HostThread, error: NpuError) -> int:
+        """A call answers with an error: its code, which becomes the thread's last one, with a recent message and a log line."""
+        code = thread.last_error = error.code
+        told = message(call, error)
+        self.errors.add(told)
+        log_lines.refused(self, error, told)
+        return code
+
+    def tell(self) -> None:
+        """Tell the sink what is known of the process and its machine."""
         self.recording.sink.meta(
             pid=self.pid,
             soc=self.machine.chip.name,
@@ -93,13 +138,24 @@ class Process:
             unix_zero_ns=self.unix_zero,
             compute=self.knobs.compute,
             simulated=True,
+            **({"threads": self._native} if self._native else {}),
+            **({"devices": sorted(self.devices)} if self.devices else {}),
         )
+
+    def listen(self, sink: Sink | None) -> None:
+        """Record into a sink from now on, or into what it writes to now; None: record nothing."""
+        self.recording.listen(sink)
+        for handle in self.devices.values():
+            handle.tell(self.recording.task)
 
     def _at_exit(self) -> None:
         """Remove temporary files at the end of the process, and not at that of a child that was forked from it. Destructors may
         still fail calls afterwards, when nothing can be loaded any more: so what a refusal needs is loaded now."""
         templates()
         if self.pid == os.getpid():
+            lag = max((self._lag, *(thread.clock.lag for thread in self.threads)))
+            if lag:
+                self.recording.sink.meta(lag_ns=lag)
             for path in self.temporary:
                 with suppress(OSError):
                     os.unlink(path)
@@ -125,6 +181,19 @@ class Process:
                 self.local.thread = found
         return found
 
+    def lend(self, owner: HostThread) -> HostThread:
+        """The calling thread as one that works while another waits for it: it has the other's clock and holds nobody up."""
+        with self.lock:
+            made = HostThread(self.ordinal("thread"), owner.clock)
+            self._native.append(threading.get_native_id())
+            self.recording.sink.meta(threads=self._native)
+            self.local.thread = made
+        return made
+
+    def native(self, thread: HostThread) -> int:
+        """The thread id of the system."""
+        return self._native[thread.ordinal]
+
     def registered(self) -> HostThread | None:
         """The calling thread if it has made a call already."""
         found: HostThread | None = getattr(self.local, "thread", None)
@@ -139,6 +208,7 @@ class Process:
                 continue
             if not other.owner.is_alive():
                 self.threads.remove(other)
+                self._lag = max(self._lag, other.clock.lag)
                 continue
             if not other.waiting:
                 found = min(found, other.clock.peek())
@@ -181,7 +251,12 @@ class Process:
         """The thing behind a handle; NpuError (by default invalid_handle) when it is none of that kind."""
         thing = self.objects.get(handle)
         if not isinstance(thing, kind):
-            raise NpuError("invalid_param" if handle == 0 else situation, handle=handle, kind=kind.__name__)
+            fate = "it was never one"
+            if thing is not None:
+                fate = f"it is a {type(thing).__name__}"
+            elif _HANDLE_START <= handle < self._next_handle and handle % _HANDLE_STEP == 0:
+                fate = "it was destroyed"
+            raise NpuError("invalid_param" if handle == 0 else situation, handle=handle, kind=kind.__name__, fate=fate)
         return thing
 
     def one(self, kind: type[T]) -> T:
@@ -228,9 +303,13 @@ class Process:
         from npu.driver.handle import open_device
 
         try:
-            handle = open_device(self.machine, physical, self.recording.task)
+            handle = open_device(self.machine, physical, self.recording.task, self.planned)
         except DriverError as error:
             raise NpuError(error.situation, **error.facts) from error
+        if self.planned:
+            from npu.runtime.faults import opened
+
+            opened(self, handle)
         handle.limit_kernels(self.settings.get("op_execute_timeout", 0) * 1000)
         self.devices[physical] = handle
         self.recording.sink.meta(devices=sorted(self.devices))
@@ -268,14 +347,28 @@ class Process:
             handle.advance(now if self.peers is None else min(now, self.peers.bound(number)))
 
 
+def _planned() -> tuple[Planned, ...]:
+    """The faults NPU_FAULT plans; nothing is loaded for it where it is not set."""
+    if not os.environ.get("NPU_FAULT"):
+        return ()
+    from npu.driver.fault_plan import of
+
+    return of()
+
+
 _process: Process | None = None
 
 
 def current() -> Process:
-    """The process state, made at the first use; a forked child starts anew ("not initialised")."""
+    """The process state, made at the first use; a forked child starts anew ("not initialised"). A variable of ours that cannot be
+    used ends the script with 2 and two lines."""
     global _process
     if _process is None:
-        _process = Process()
+        try:
+            _process = Process()
+        except ValueError as error:
+            print(f"npu: {error}\n  next: correct the variable, or unset it", file=sys.stderr)
+            raise SystemExit(2) from None
     return _process
 
 

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from npu.errors import NpuError
-from npu.events import Profiled
+from npu.events import PROFILED, Profiled, Sink, load_sink
 from npu.runtime import model
-from npu.runtime.model import LoadedModel
+from npu.runtime.model import LoadedModel, Models
 from npu.runtime.process import Process
+from npu.runtime.thread import HostThread
 
 METRICS = (*range(9), 255)  # aclprofAicoreMetrics
 OPTIONS = (1, *range(3, 17))  # aclprofConfigType
@@ -42,20 +43,37 @@ class Subscription:
 
 
 class Profiling:
-    """folder: of acl.prof.init, None before; running: the configuration that was started; options: of set_config."""
+    """folder: of acl.prof.init, None before; running: the configuration that was started; options: of set_config; sink: what
+    writes where nobody else records, and whether it does so now (alone)."""
 
     def __init__(self) -> None:
         self.folder: str | None = None
         self.running: Config | None = None
         self.options: dict[int, str] = {}
         self.subscribed: dict[int, Subscription] = {}
+        self.sink: Sink | None = None
+        self.alone = False
 
 
 def _tell(process: Process, what: str, **facts: object) -> None:
-    """Hand it on to a recorder that can start and stop."""
+    """Hand it on to a recorder that can start and stop; rows go where it says from then on. OSError when it cannot write."""
     sink = process.recording.sink
     if isinstance(sink, Profiled):
         sink.profile(what, **facts)
+        process.listen(sink if process.recording.on else None)
+
+
+def _listen(process: Process, mine: Profiling) -> None:
+    """Where nobody records, a sink for acl.prof alone: the same one each time, as it numbers texts. Models that were loaded
+    before get the names of their kernels now."""
+    if process.recording.on:
+        return
+    mine.sink = mine.sink or load_sink({"NPU_SINK": PROFILED})
+    mine.alone = True
+    process.listen(mine.sink)
+    process.tell()
+    for loaded in process.one(Models).by_id.values():
+        loaded.programs.forget()
 
 
 def init(process: Process, folder: str) -> None:
@@ -67,8 +85,21 @@ def init(process: Process, folder: str) -> None:
         raise NpuError("prof_running")
     if not folder or not os.path.isdir(folder) or not os.access(folder, os.W_OK):
         raise NpuError("invalid_param", path=folder, reason="not a folder that can be written")
-    mine.folder = os.path.realpath(folder)
-    _tell(process, "init", folder=mine.folder)
+    place = os.path.realpath(folder)
+    _listen(process, mine)
+    try:
+        _tell(process, "init", folder=place)
+    except OSError as error:
+        _silent(process, mine)
+        raise NpuError("invalid_param", path=folder, reason=error.strerror or str(error)) from error
+    mine.folder = place
+
+
+def _silent(process: Process, mine: Profiling) -> None:
+    """Nobody records any more where only acl.prof did."""
+    if mine.alone:
+        mine.alone = False
+        process.listen(None)
 
 
 def config(process: Process, devices: Sequence[int], metrics: int, events: int, mask: int) -> int:
@@ -91,19 +122,35 @@ def option(process: Process, number: int, value: str) -> None:
     mine.options[number] = value
 
 
-def start(process: Process, wanted: Config) -> None:
-    """Begin to collect. NpuError prof_not_running without init, prof_running."""
+def _present(process: Process, thread: HostThread) -> None:
+    """Let the devices come to where the calling thread is, as far as slower threads allow."""
+    process.advance(min(thread.clock.now, process.slowest(thread)))
+
+
+def start(process: Process, thread: HostThread, wanted: Config) -> None:
+    """Begin to collect what starts from now on. NpuError prof_not_running without init, prof_running."""
     mine = process.one(Profiling)
     if mine.folder is None:
         raise NpuError("prof_not_running")
     if mine.running is not None:
         raise NpuError("prof_running")
     mine.running = wanted
-    _tell(process, "start", devices=wanted.devices, metrics=wanted.metrics, mask=wanted.mask, options=dict(mine.options))
+    _present(process, thread)
+    _tell(
+        process,
+        "start",
+        devices=wanted.devices,
+        machine_devices=[process.physical(d) for d in wanted.devices],
+        metrics=wanted.metrics,
+        mask=wanted.mask,
+        options=dict(mine.options),
+        at=thread.clock.now,
+    )
 
 
-def stop(process: Process, wanted: Config) -> None:
-    """End it. NpuError prof_not_running, prof_config for another configuration than the one that runs."""
+def stop(process: Process, thread: HostThread, wanted: Config) -> None:
+    """End it; what has ended by now is collected. NpuError prof_not_running, prof_config for another configuration than the one
+    that runs."""
     mine = process.one(Profiling)
     if mine.running is None:
         raise NpuError("prof_not_running")
@@ -111,17 +158,19 @@ def stop(process: Process, wanted: Config) -> None:
         raise NpuError("prof_config", reason="another configuration was started")
     mine.running = None
     mine.options.clear()
+    _present(process, thread)
     _tell(process, "stop")
 
 
-def finalize(process: Process) -> None:
+def finalize(process: Process, thread: HostThread) -> None:
     """Write the rest and end. NpuError prof_not_running without init."""
     mine = process.one(Profiling)
     if mine.folder is None:
         raise NpuError("prof_not_running")
     if mine.running is not None:
-        stop(process, mine.running)
+        stop(process, thread, mine.running)
     _tell(process, "finalize")
+    _silent(process, mine)
     mine.folder = None
 
 

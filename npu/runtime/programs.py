@@ -20,6 +20,12 @@ class Programs:
     def __init__(self, model: om.Model, make: Make) -> None:
         self.model, self.make = model, make
         self._made: dict[float, list[Step]] = {}
+        self.only: list[Step] | None = None  # of a static model without gears, once it was made
+
+    def forget(self) -> None:
+        """Make them anew when they are next needed: what is recorded of a step has changed."""
+        self._made.clear()
+        self.only = None
 
     def of(self, gear: int, dims: Sequence[tuple[int, ...]]) -> list[Step]:
         """The task list of a run. gear: number of the chosen one, -1 for none; dims: of the inputs in this run."""
@@ -30,6 +36,8 @@ class Programs:
                 self._made.clear()
             kernels = self.model.gear_kernels[gear] if self.model.gear_kernels and gear >= 0 else self.model.kernels
             self._made[key] = [self.make(k if share == 1.0 else replace(k, work=scaled(k.work, share))) for k in kernels]
+        if not self.model.dynamic and not self.model.gear_kernels:
+            self.only = self._made[key]
         return self._made[key]
 
     def _share(self, dims: Sequence[tuple[int, ...]]) -> float:

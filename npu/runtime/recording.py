@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count, islice
 from types import FrameType
 
 from npu.cost import Cost
@@ -12,6 +13,8 @@ from npu.om import Kernel
 
 Writer = Callable[..., None]
 MOST_ROWS = 4096  # remembered task rows
+MOST_TEXTS = 1 << 16  # remembered texts: buffers of a run that allocates for each frame never come again
+MOST_FRAMES = 128  # innermost frames of a stack
 _UNITS = tuple(
     c.name for c in TABLES["kernel"] if c.code == "d" and c.name not in ("duration", "read_bytes", "write_bytes", "flops")
 )
@@ -20,7 +23,21 @@ _UNITS = tuple(
 class Recording:
     """The writers of one process; `on` is False when nobody listens, and then nothing is interned or written."""
 
-    def __init__(self, sink: Sink | None) -> None:
+    def __init__(self, sink: Sink | None, stacks: bool = False) -> None:
+        self.listen(sink)
+        self.stacks = stacks  # whether a call site is recorded with the whole Python stack
+        self._stacks: dict[tuple[int, ...], int] = {}
+        self._kernels: dict[tuple[object, ...], int] = {}
+        self._texts: dict[str, int] = {}
+        self._said: dict[int, str] = {}  # the same the other way round, as of the last question
+        self._turned = 0  # how many of them
+        self.rows: dict[tuple[int, ...], Row] = {}
+        self.sites: dict[int, int] = {}
+        self._codes: dict[int, object] = {}  # keeps the code objects alive whose addresses are in the keys of sites
+        self.correlation = count(1).__next__  # a new id that ties a call to the tasks it launches
+
+    def listen(self, sink: Sink | None) -> None:
+        """Write to a sink from now on, or to one whose writers have changed; to nobody for None."""
         self.on = sink is not None
         self.sink: Sink = sink if sink is not None else NullSink()
         self.api: Writer = self.sink.writer("api")
@@ -28,12 +45,6 @@ class Recording:
         self.memory: Writer = self.sink.writer("memory")
         self.marker: Writer = self.sink.writer("marker")
         self._kernel: Writer = self.sink.writer("kernel")
-        self._kernels: dict[tuple[object, ...], int] = {}
-        self._texts: dict[str, int] = {}
-        self.rows: dict[tuple[int, ...], Row] = {}
-        self.sites: dict[int, int] = {}
-        self._codes: list[object] = []  # keeps the code objects alive whose addresses are in the keys of sites
-        self._correlation = 0
 
     def text(self, text: str) -> int:
         """The id of a text, -1 for the empty one."""
@@ -41,8 +52,19 @@ class Recording:
             return -1
         found = self._texts.get(text)
         if found is None:
+            if len(self._texts) >= MOST_TEXTS:
+                self._texts.clear()
             found = self._texts[text] = self.sink.text(text)
         return found
+
+    def said(self, number: int) -> str:
+        """The text of an id, "" for -1. For those who ask now and then: texts that are new since the last time are looked at."""
+        if self._turned > len(self._texts):  # they were forgotten meanwhile; ids stay
+            self._turned = 0
+        for text, id in islice(self._texts.items(), self._turned, None):
+            self._said[id] = text
+        self._turned = len(self._texts)
+        return self._said.get(number, "")
 
     def site(self, frame: FrameType | None) -> int:
         """The id of the call site "file:line" of a frame, looked up in `sites` by code and instruction: hashing a code object or
@@ -50,12 +72,36 @@ class Recording:
         the memory of its code object, so that the sum of address and offset is one site's alone."""
         if frame is None or not self.on:
             return -1
+        if self.stacks:
+            return self._stack(frame)
         code = frame.f_code
         key = id(code) + frame.f_lasti
         found = self.sites.get(key)
         if found is None:
-            self._codes.append(code)
+            self._codes[id(code)] = code
             found = self.sites[key] = self.text(f"{code.co_filename}:{frame.f_lineno}")
+        return found
+
+    def _stack(self, frame: FrameType) -> int:
+        """The id of a call site with its frames: "file:line", then a line "file:line function" for each frame, the innermost
+        first. `sites` stays empty, so that this is asked at every call."""
+        at: FrameType | None = frame
+        places: list[int] = []
+        while at is not None and len(places) < MOST_FRAMES:
+            places.append(id(at.f_code) + at.f_lasti)
+            at = at.f_back
+        key = tuple(places)
+        found = self._stacks.get(key)
+        if found is None:
+            if len(self._stacks) >= MOST_TEXTS:
+                self._stacks.clear()
+            lines = [f"{frame.f_code.co_filename}:{frame.f_lineno}"]
+            at = frame
+            while at is not None and len(lines) <= MOST_FRAMES:
+                self._codes[id(at.f_code)] = at.f_code
+                lines.append(f"{at.f_code.co_filename}:{at.f_lineno} {at.f_code.co_qualname}")
+                at = at.f_back
+            found = self._stacks[key] = self.text("\n".join(lines))
         return found
 
     def row(
@@ -78,11 +124,6 @@ class Recording:
             self.rows.clear()
         self.rows[key] = row
         return row
-
-    def correlation(self) -> int:
-        """A new id that ties a call to the tasks it launches."""
-        self._correlation += 1
-        return self._correlation
 
     def kernel(self, kernel: Kernel, cost: Cost, model_name: str = "", op_state: str = "static") -> int:
         """The row of a compiled kernel in the kernel table, written when it is new; -1 when nobody listens."""

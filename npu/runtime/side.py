@@ -6,6 +6,7 @@ import ctypes
 
 from npu.cost import copy_ns
 from npu.device.memory import BASE, DEVICE_SHIFT, Block
+from npu.device.task import Task
 from npu.driver.door import Handle
 from npu.errors import NpuError
 from npu.runtime import host
@@ -28,12 +29,12 @@ def nominal_ns(process: Process, direction: str, pageable: bool, count: int) -> 
 
 class Side:
     """Checked when it is made: NpuError not_device_memory, wrong_side, overrun. pinned: the runtime owns the host memory, so it
-    is safe to touch; memory keeps that alive. dev is None for host memory."""
+    is safe to touch; memory keeps that alive. dev is None for host memory. kernel: a kernel uses it, not a copy."""
 
-    __slots__ = ("address", "block", "dev", "memory", "offset", "pinned")
+    __slots__ = ("address", "block", "dev", "kernel", "memory", "offset", "pinned")
 
-    def __init__(self, process: Process, address: int, count: int, on_device: bool) -> None:
-        self.address = address
+    def __init__(self, process: Process, address: int, count: int, on_device: bool, kernel: bool = False) -> None:
+        self.address, self.kernel = address, kernel
         self.block: Block | None = None
         self.dev: Handle | None = None
         self.memory: object = None
@@ -43,7 +44,8 @@ class Side:
             dev = process.devices.get((address - BASE) >> DEVICE_SHIFT)
             found = dev.find(address) if dev is not None else None
             if found is None:
-                raise NpuError("not_device_memory" if on_device else "wrong_side", pointer=address, bytes=count)
+                fate = process.gone.fate(address)
+                raise NpuError("not_device_memory" if on_device else "wrong_side", pointer=address, bytes=count, fate=fate)
             self.block, self.offset = found
             if not on_device and not self.block.media:
                 raise NpuError("wrong_side", pointer=address, bytes=count)
@@ -53,7 +55,7 @@ class Side:
             return
         known = process.pinned.find(address)
         if on_device and (known is None or not process.pinned.is_mapped(known[0])):
-            raise NpuError("not_device_memory", pointer=address, bytes=count)
+            raise NpuError("not_device_memory", pointer=address, bytes=count, fate="it is a host address")
         if known is None:
             self.pinned = False
         else:
@@ -74,8 +76,25 @@ class Side:
         return "" if self.block is None else f"{self.block.ordinal}+{self.offset}:{count}"
 
     def place(self) -> int:
-        """The process address of the bytes."""
-        return self.dev.place(self.address) if self.dev is not None else self.address
+        """The process address of the bytes. NpuError freed_in_flight or freed_under_kernel: they were given back meanwhile."""
+        if self.dev is None:
+            return self.address
+        if self.block is not None and self.block.freed:
+            situation = "freed_under_kernel" if self.kernel else "freed_in_flight"
+            raise NpuError(situation, pointer=self.address, size=self.block.size)
+        return self.dev.place(self.address)
+
+    def written_by(self, task: Task, count: int) -> None:
+        """A queued task will write that many bytes."""
+        if self.block is not None:
+            self.block.writer = (task, self.offset, self.offset + count)
+
+    def writer(self, count: int) -> Task | None:
+        """The task queued last on a stream that writes into that many bytes, unless it has ended."""
+        found = None if self.block is None else self.block.writer
+        if found is None or found[0].done_at >= 0 or self.offset >= found[2] or self.offset + count <= found[1]:
+            return None
+        return found[0]
 
     def touched(self) -> None:
         """Note that something was written there."""

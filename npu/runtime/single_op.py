@@ -90,7 +90,8 @@ def _tensors(process: Process, handles: Sequence[int], letter: str) -> list[Tens
 
 
 def prepare(process: Process, op: str, inputs: Sequence[int], outputs: Sequence[int], attribute: int) -> Prepared:
-    """The operator for these descriptions (handles). NpuError op_not_found, invalid_param."""
+    """The operator for these descriptions (handles). NpuError not_initialized, op_not_found, invalid_param."""
+    process.needs_init("an operator")
     ins, outs = _tensors(process, inputs, "x"), _tensors(process, outputs, "y")
     values = process.get(attribute, OpAttr, "invalid_param").values if attribute else {}
     key = (
@@ -163,12 +164,12 @@ def execute(
         if buffer.size < need:
             raise NpuError("op_input", op=made.op, index=number, wanted=need, given=buffer.size)
         on_host = number < len(placed) and placed[number] == HOST_PLACED
-        sides.append((Side(process, buffer.data, need, not on_host), need))
+        sides.append((Side(process, buffer.data, need, not on_host, kernel=True), need))
     out = process.get(outputs[0], DataBuffer, "invalid_param")
     need = size(made.out_dims, made.out_type)
     if out.size < need:
         raise NpuError("op_output", op=made.op, wanted=need, given=out.size)
-    target = Side(process, out.data, need, True)
+    target = Side(process, out.data, need, True, kernel=True)
     recording = process.recording
     thread.correlation = recording.correlation()
     row = PLAIN
@@ -178,6 +179,7 @@ def execute(
     task = Task(KERNEL, 0, row, on_done=lambda _time: _run(made, sides, target), program=[made.step])
     task.correlation = thread.correlation
     stream.submit(process, thread, task)
+    target.written_by(task, need)
 
 
 def _run(made: Prepared, sides: Sequence[tuple[Side | None, int]], target: Side) -> None:

@@ -43,11 +43,15 @@ class Stream:
         self.dev.submit(self.ordinal, task, thread.clock.now)
         self.last = task
         thread.last_task = task.id
+        if process.hazards is not None:
+            process.hazards.submitted(self, task)
         if process.waiters:
             process.changed.notify_all()
 
     def close(self, process: Process) -> None:
         self.alive = False
+        if process.hazards is not None:
+            process.hazards.joined(self.last)
         self.dev.drop_stream(self.ordinal)
         self.context.streams.pop(self.handle, None)
         process.objects.pop(self.handle, None)
@@ -76,15 +80,24 @@ class Stream:
 
 def of(process: Process, thread: HostThread, handle: int) -> Stream:
     """The stream of a handle; 0 is the current context's default stream. NpuError no_context, invalid_handle."""
+    context = thread.context
     if handle:
         stream = process.get(handle, Stream)
+        if stream.context is not context:
+            _foreign(stream, context)
     else:
-        context = thread.context
         if context is None or not context.alive:
             raise NpuError("no_context")
         stream = context.default
     thread.stream, thread.device = stream.ordinal, stream.context.device
     return stream
+
+
+def _foreign(stream: Stream, context: Context | None) -> None:
+    """Refuse a stream of another context than the calling thread's, as the runtime does."""
+    if context is None or not context.alive:
+        raise NpuError("no_context")
+    raise NpuError("stream_context", current=context.device, device=stream.context.device, stream=stream.ordinal)
 
 
 def available(context: Context) -> int:
@@ -114,6 +127,8 @@ def abort(process: Process, thread: HostThread, stream: Stream) -> None:
     """Forget what a stream runs and holds, up to the thread's present; the stream itself stays."""
     process.advance(thread.clock.now)
     stream.dev.clear(stream.ordinal)
+    if process.hazards is not None:
+        process.hazards.joined(stream.last)
     process.changed.notify_all()
 
 
@@ -123,6 +138,8 @@ def synchronize(process: Process, thread: HostThread, stream: Stream, timeout_ms
     last = stream.last
     if last is not None:
         wait(process, thread, lambda: last.done_at, timeout_ms * 1_000_000 if timeout_ms >= 0 else -1)
+        if process.hazards is not None:
+            process.hazards.joined(last)
     report(process, thread, stream)
 
 
@@ -151,6 +168,8 @@ def synchronize_device(process: Process, thread: HostThread, timeout_ms: int = -
         return max(times, default=thread.clock.now) if min(times, default=0) >= 0 else -1
 
     wait(process, thread, done, timeout_ms * 1_000_000 if timeout_ms >= 0 else -1)
+    if process.hazards is not None:
+        process.hazards.joined(*lasts)
     for stream in streams:
         report(process, thread, stream)
 
@@ -158,6 +177,8 @@ def synchronize_device(process: Process, thread: HostThread, timeout_ms: int = -
 def finished(process: Process, thread: HostThread, stream: Stream) -> bool:
     """Whether all of a stream's work is done at the thread's present."""
     process.advance(thread.clock.now)
+    if stream.idle and process.hazards is not None:
+        process.hazards.joined(stream.last)
     return stream.idle
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from math import prod
 
-from npu.dtypes import DTYPES
+from npu.dtypes import DTYPES, NARROW
 from npu.errors import NpuError
 
-NAMES = {number: name for name, (number, _, _) in DTYPES.items()}  # aclDataType number -> element type
-MORE_SIZES = {17: 16.0, 29: 0.5, 30: 0.125, 33: 4.0, 34: 1.0, 35: 1.0, 36: 1.0, 37: 1.0}  # bytes of types no tensor here can have
+# aclDataType number -> element type of what a single operator takes; the narrow ones are for models only
+NAMES = {number: name for name, (number, _, _) in DTYPES.items() if name not in NARROW and name != "complex128"}
+MORE_SIZES = {17: 16.0, 29: 0.5, 30: 0.125, 33: 4.0, 34: 1.0, 35: 1.0, 36: 1.0, 37: 1.0}  # bytes of other types
 UNKNOWN_RANK = -2  # a first dim of this value: not even the number of dims is known
 MOST_DIMS = 128
 

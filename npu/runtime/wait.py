@@ -16,6 +16,7 @@ from npu.runtime.process import FOREVER, Process
 from npu.runtime.thread import HostThread
 
 LONGEST_SLICE = 0.02  # s; how long a waiting thread sleeps before it looks at the others again
+MOMENT = 300_000_000  # ns of real time after which a wait is told to whoever asks why the process stands still
 LONGEST_POLL = 1_000_000_000  # ns of real time after which an endless poll comes back while nothing happens
 
 
@@ -44,11 +45,16 @@ def wait(
     limit = FOREVER if timeout < 0 else entry + timeout
     thread.waiting, thread.until = True, done
     begun = real_ns()
+    tell_at, moved = MOMENT, True
     try:
         while True:
             when = done()
             others = process.slowest(thread)
             passed = real_ns() - begun
+            if passed >= tell_at:
+                from npu.runtime.standing import tell
+
+                tell_at = tell(process, thread, what, passed)
             target = when if when >= 0 else process.next_event()
             if target < 0 and process.peers is not None and process.peers.come():
                 continue
@@ -65,19 +71,29 @@ def wait(
                     clock.now = max(clock.now, when)
                     return
                 process.advance(target)
+                moved = True
             elif reached >= limit or (polling and passed >= (timeout if timeout >= 0 else LONGEST_POLL)):
                 if limit < FOREVER:
                     clock.now = max(clock.now, min(limit, reached))
                     process.advance(min(clock.now, reached))
-                stuck = target < 0 and others == FOREVER
-                raise NpuError(f"{what}_deadlock" if stuck else f"{what}_timeout", timeout_ms=timeout // 1_000_000)
+                if target < 0 and others == FOREVER:
+                    from npu.runtime.deadlock import chain
+
+                    raise NpuError(f"{what}_deadlock", timeout_ms=timeout // 1_000_000, chain=chain(process, thread, what))
+                raise NpuError(f"{what}_timeout", timeout_ms=timeout // 1_000_000)
             else:
                 ahead = LONGEST_SLICE if target < 0 or polling else (target - reached) / 1e9
                 process.waiters += 1
-                process.changed.notify_all()  # one of the others may have got what it waits for by our simulating
+                if moved:  # one of the others may have got what it waits for by our simulating
+                    process.changed.notify_all()
+                    moved = False
                 process.changed.wait(min(LONGEST_SLICE, max(ahead, 1e-5)))
                 process.waiters -= 1
     finally:
+        if tell_at > MOMENT:
+            from npu.runtime.standing import over
+
+            over(process, thread)
         thread.waiting, thread.until = False, None
         if process.waiters:
             process.changed.notify_all()

@@ -10,7 +10,7 @@ import json
 import mmap
 import os
 import struct
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol
 from npu.errors import NpuError
 
 HEAD = struct.Struct("<qI")  # arrival in ns, bytes of the facts that follow as JSON; then the data
-KEPT = 4  # things of its own a rank keeps: the others have surely read what is older
+KEPT = 4  # operations of a line whose things a rank keeps: the others have surely read what is older
 
 
 class Note(NamedTuple):
@@ -33,8 +33,9 @@ class Note(NamedTuple):
 class Board(Protocol):
     """One for each rank."""
 
-    def put(self, key: str, rank: int, note: Note) -> None:
-        """Leave something."""
+    def put(self, rank: int, notes: Mapping[str, Note], line: str = "") -> None:
+        """Leave what belongs to one operation. line: operations that the same ranks go through one after the other; who has come
+        to a later one has read what was left for the earlier ones."""
 
     def get(self, key: str, rank: int) -> Note | None:
         """What a rank left under a key; None while it has not."""
@@ -48,18 +49,19 @@ class LocalBoard:
 
     def __init__(self) -> None:
         self.notes: dict[str, dict[int, Note]] = {}
-        self._own: dict[int, deque[str]] = {}
+        self._own: dict[tuple[int, str], deque[tuple[str, ...]]] = defaultdict(deque)
         self._left: set[int] = set()
 
-    def put(self, key: str, rank: int, note: Note) -> None:
-        self.notes.setdefault(key, {})[rank] = note
-        mine = self._own.setdefault(rank, deque())
-        mine.append(key)
+    def put(self, rank: int, notes: Mapping[str, Note], line: str = "") -> None:
+        for key, note in notes.items():
+            self.notes.setdefault(key, {})[rank] = note
+        mine = self._own[rank, line]
+        mine.append(tuple(notes))
         if len(mine) > KEPT:
-            old = mine.popleft()
-            self.notes[old].pop(rank, None)
-            if not self.notes[old]:
-                del self.notes[old]
+            for old in mine.popleft():
+                self.notes[old].pop(rank, None)
+                if not self.notes[old]:
+                    del self.notes[old]
 
     def get(self, key: str, rank: int) -> Note | None:
         return self.notes.get(key, {}).get(rank)
@@ -74,15 +76,22 @@ class FolderBoard:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._own: deque[Path] = deque()
+        self._own: dict[str, deque[tuple[Path, ...]]] = defaultdict(deque)
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise NpuError("hccl_internal", reason=f"{folder}: {error.strerror}") from error
 
-    def put(self, key: str, rank: int, note: Note) -> None:
+    def put(self, rank: int, notes: Mapping[str, Note], line: str = "") -> None:
+        mine = self._own[line]
+        mine.append(tuple(self._write(f"{key}.{rank}", note) for key, note in notes.items()))
+        if len(mine) > KEPT:
+            for old in mine.popleft():
+                old.unlink(missing_ok=True)
+
+    def _write(self, name: str, note: Note) -> Path:
         facts = json.dumps(note.facts).encode()
-        path = self.folder / f"{key}.{rank}"
+        path = self.folder / name
         fresh = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             with fresh.open("wb") as file:
@@ -92,9 +101,7 @@ class FolderBoard:
             fresh.replace(path)
         except OSError as error:
             raise NpuError("hccl_internal", reason=f"{path}: {error.strerror}") from error
-        self._own.append(path)
-        if len(self._own) > KEPT:
-            self._own.popleft().unlink(missing_ok=True)
+        return path
 
     def get(self, key: str, rank: int) -> Note | None:
         try:

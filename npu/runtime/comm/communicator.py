@@ -6,7 +6,7 @@ import atexit
 import hashlib
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from npu.driver.door import DriverError
@@ -58,21 +58,24 @@ class Groups(dict[str, Group]):
 
 
 class World:
-    """The largest communicator of a process, and the ranks of this process in it."""
+    """The largest communicator of a process, and the ranks of this process in it. groups: what the profile says of each one."""
 
     def __init__(self) -> None:
         self.size = 0
         self.ranks: list[int] = []
         self.folder = Path()
+        self.groups: dict[str, dict[str, object]] = {}
 
 
 class Communicator:
-    """rank of size; name: of the group, as profiles show it. failed: the situation of its first failed operation."""
+    """rank of size; name: of the group, as profiles show it; world: its ranks as the outermost group counts them. failed: the
+    situation of its first failed operation."""
 
     def __init__(self, process: Process, thread: HostThread, context: Context, group: Group, rank: int, name: str,
-                 config: Settings) -> None:  # fmt: skip
+                 config: Settings, world: Sequence[int] = ()) -> None:  # fmt: skip
         self.rank, self.name, self.group, self.settings = rank, name, group, config
         self.size = len(group.members)
+        self.world = tuple(world) or tuple(range(self.size))
         self.context, self.dev = context, context.dev
         self.board = group.board()
         self.suspended = False
@@ -122,18 +125,19 @@ def of(process: Process, thread: HostThread, handle: int) -> Communicator:
     return found
 
 
-def join(process: Process, thread: HostThread, folder: Path, rank: int, ranks: int, name: str, config: Settings) -> Communicator:
+def join(process: Process, thread: HostThread, folder: Path, rank: int, ranks: int, name: str, config: Settings,
+         world: Sequence[int] = ()) -> Communicator:  # fmt: skip
     """Meet the others at a folder. NpuError hccl_param for a rank that cannot be, and what meeting.meet refuses."""
     if not 0 <= rank < ranks:
         raise NpuError("hccl_param", op="HcclCommInit", parameter="rank", value=rank, expected=f"0 to {ranks - 1}")
     context = current(thread)
     me = meeting.myself(process, thread, rank, context.dev.device)
     members = meeting.meet(process, thread, folder, me, ranks, config.connect)
-    return admit(process, thread, context, folder, members, rank, name, config)
+    return admit(process, thread, context, folder, members, rank, name, config, world=world)
 
 
 def admit(process: Process, thread: HostThread, context: Context, folder: Path, members: list[Member], rank: int, name: str,
-          config: Settings, topology: Topology | None = None) -> Communicator:  # fmt: skip
+          config: Settings, topology: Topology | None = None, world: Sequence[int] = ()) -> Communicator:  # fmt: skip
     """A communicator for ranks that have met."""
     known = process.one(Groups)
     key = f"{folder} {members[0].pid} {members[0].start} {name}"
@@ -142,14 +146,17 @@ def admit(process: Process, thread: HostThread, context: Context, folder: Path, 
         net = topology or Topology(process.machine.chip.family, tuple((m.server, m.device) for m in members))
         slow = Topology(net.family, net.places, net.servers_per_pod, config.slow_links, config.slow_ranks)
         group = known[key] = Group(folder, members, slow)
-    made = Communicator(process, thread, context, group, rank, name, config)
+    made = Communicator(process, thread, context, group, rank, name, config, world)
     _tell(process, made)
     return made
 
 
 def _tell(process: Process, made: Communicator) -> None:
-    """Ranks of this process in its largest communicator: what the files of a profile call its rank."""
+    """Ranks of this process in its largest communicator: what the files of a profile call its rank; and the ranks of each."""
     world = process.one(World)
+    if made.name not in world.groups:
+        world.groups[made.name] = {"group_name": made.name, "group_rank": made.rank, "global_ranks": list(made.world)}
+        process.recording.sink.meta(groups=dict(world.groups))
     if made.size > world.size:
         world.size, world.ranks, world.folder = made.size, [], made.group.folder
     if made.size == world.size and made.group.folder == world.folder:
@@ -242,4 +249,5 @@ def split(process: Process, thread: HostThread, parent: Communicator, ranks: lis
                        expected=f"the place of rank {parent.rank} in rankIds")  # fmt: skip
     made, name = configured(parent.settings, config)
     folder = parent.group.folder / f"sub-{number}-{'-'.join(map(str, sorted(ranks)))}"
-    return join(process, thread, folder, rank, len(ranks), name or f"{parent.name}_sub_{number}", made).handle
+    world = [parent.world[r] for r in ranks]
+    return join(process, thread, folder, rank, len(ranks), name or f"{parent.name}_sub_{number}", made, world).handle

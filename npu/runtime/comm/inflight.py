@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import ceil
@@ -16,6 +17,7 @@ from npu.runtime.process import Process
 from npu.runtime.side import Side
 from npu.runtime.thread import HostThread
 
+DOWN = "link down"  # fact of a note: the rank's links are down, so nothing follows it
 Result = Callable[[Mapping[int, Note]], bytes | None]
 
 
@@ -56,12 +58,28 @@ class InFlight:
     def start(self, when: int) -> None:
         """This rank has come: what it sends is read now and left for the others."""
         self.arrival, self._came = when, real_ns()
+        down = self.comm.dev.link_failure() if self.comm.size > 1 else None
+        lines: dict[str, dict[str, Note]] = defaultdict(dict)
         for part in self.parts:
-            part.facts = {"op": self.op, **part.facts}
-            data = part.send() if self.process.knobs.compute or part.told else b""
-            self.comm.board.put(part.key, self.comm.rank, Note(when, part.facts, data))
+            part.facts = {"op": self.op, **part.facts, **({DOWN: True} if down is not None else {})}
+            data = part.send() if down is None and (self.process.knobs.compute or part.told) else b""
+            lines[",".join(map(str, sorted(part.ranks)))][part.key] = Note(when, part.facts, data)
+        for line, notes in lines.items():
+            self.comm.board.put(self.comm.rank, notes, line)
+        if down is not None:
+            self._fails(down.situation, when, **down.facts)
         if self.process.waiters:
             self.process.changed.notify_all()
+
+    def awaited(self) -> str:
+        """How it is named when a stream waits for it, with the ranks that have not come."""
+        named = f"{NAMES[self.op][2]} of group {self.comm.name} as rank {self.comm.rank}"
+        if self.arrival < 0:
+            return f"{named}, which has not begun: other threads of the process have not come so far in time"
+        self.look()
+        members = self.comm.group.members
+        missing = ", ".join(f"{rank} (process {members[rank].pid})" for rank in self._missing())
+        return f"{named}; not come yet: rank {missing or '-'}"
 
     def gate(self) -> int:
         """When it ends, -1 while that is not known."""
@@ -92,7 +110,9 @@ class InFlight:
             for rank in part.ranks:
                 if rank not in part.notes:
                     note = self.comm.board.get(part.key, rank)
-                    if note is not None:
+                    if note is not None and note.facts.get(DOWN):
+                        gone = rank  # it came, and nothing of it gets through
+                    elif note is not None:
                         part.notes[rank] = note
                     elif self._is_gone(rank):
                         gone = rank

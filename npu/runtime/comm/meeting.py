@@ -115,7 +115,7 @@ def meet(process: Process, thread: HostThread, folder: Path, me: Member, ranks: 
     other = _member(board, me.rank)
     if other is not None and other.alive and other.pid != me.pid:
         raise NpuError("hccl_param", op="HcclCommInit", parameter="rank", value=me.rank, expected="a rank nobody else has taken")
-    board.put("member", me.rank, Note(me.arrival, dict(me._asdict()), b""))
+    board.put(me.rank, {"member": Note(me.arrival, dict(me._asdict()), b"")})
     here = process.one(Met).setdefault(str(folder), {})
     here[me.rank] = me
     process.changed.notify_all()

@@ -37,6 +37,7 @@ class Call:
         if dtype not in DTYPES:
             self.wrong("dataType", dtype, f"one of {', '.join(map(str, DTYPES))}")
         self.dtype, self.itemsize = dtype, DTYPES[dtype].size
+        self.sides: list[tuple[str, Side, int]] = []  # buffers that were named: parameter, where, bytes
 
     def wrong(self, parameter: str, value: object, expected: str) -> NoReturn:
         raise NpuError("hccl_argument", op=f"Hccl{NAMES[self.op][2]}", parameter=parameter, value=value, expected=expected)
@@ -64,7 +65,9 @@ class Call:
         if address == 0 and elements:
             raise NpuError("hccl_pointer", parameter=name, value=0)
         try:
-            return Side(self.process, address, elements * self.itemsize, True)
+            side = Side(self.process, address, elements * self.itemsize, True)
+            self.sides.append((name, side, elements * self.itemsize))
+            return side
         except NpuError as error:
             raise NpuError("hccl_pointer", parameter=name, value=hex(address), reason=error.situation) from error
 
@@ -77,6 +80,10 @@ class Call:
         if recording.on:
             thread.correlation, thread.bytes = recording.correlation(), size
             row = recording.row("HCCL", count=size)
+            if process.hazards is not None:
+                written = {id(side) for part in parts for side, _ in part.writes}
+                named = [(name == "recvBuf" or id(side) in written, (side, [(0, count)])) for name, side, count in self.sides]
+                process.hazards.expect([a for w, a in named if not w], [a for w, a in named if w])
             flight.told = rows.Told(self.stream.ordinal, self.comm.context.device, thread.correlation, count, size,
                                     DTYPES[self.dtype].name)  # fmt: skip
         task = Task(OTHER, 0, row, on_done=flight.finish)

@@ -1,4 +1,4 @@
-"""`-t ecc` and `-t ecc-enable`: memory errors counted. Simulated memory has none, and the counters are on."""
+"""`-t ecc` and `-t ecc-enable`: memory errors counted. Simulated memory has those NPU_FAULT plans, and the counters are on."""
 
 from __future__ import annotations
 
@@ -17,16 +17,26 @@ def ecc(asked: Asked) -> str:
             kinds = ["DDR"]
         else:
             kinds = ["DDR", "HBM"] if device.ddr_total else ["HBM"]
-        rows = []
+        rows: list[tuple[str, int]] = []
         for kind in kinds:
             counts = COUNTS if asked.family == "910" else (*COUNTS, NEXT)
-            rows += [f"{kind} {bits} Bit {count}" for count in counts for bits in ("Single", "Double")]
-        return "".join(key(name, 0, WIDE) for name in rows)
+            own = _double(device) if kind == kinds[-1] else {}  # of the pool that scripts have
+            for count in counts:
+                rows += [(f"{kind} Single Bit {count}", 0), (f"{kind} Double Bit {count}", own.get(count, 0))]
+        return "".join(key(name, value, WIDE) for name, value in rows)
 
     if asked.family in ("310", "310B"):
-        names = ("Single-bit Error Count", "Double-bit Error Count")
-        return framed(asked, lambda _: "".join(key(name, 0, WIDE) for name in names), width=WIDE)
+        return framed(
+            asked,
+            lambda device: key("Single-bit Error Count", 0, WIDE) + key("Double-bit Error Count", device.double_bits, WIDE),
+            width=WIDE,
+        )
     return framed(asked, block, width=WIDE)
+
+
+def _double(device: DeviceInfo) -> dict[str, int]:
+    """Count -> value, of double-bit errors. A page with one is taken out of use at once."""
+    return dict(zip(COUNTS, (device.double_bits, device.double_bits, device.isolated), strict=True))
 
 
 def ecc_enable(asked: Asked) -> str:

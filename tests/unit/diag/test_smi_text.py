@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from diag.smi.records import Pool
@@ -95,6 +95,7 @@ def test_every_cut_of_a_table_is_named(name: str) -> None:
 
 
 @given(st.sampled_from(sorted(INDEX)), st.integers(0, 6000))
+@example("info_310P3_duo_x2_24.1.rc2.txt", 784)  # within the bus id of a second row
 def test_no_cut_in_the_middle_of_a_line_invents_a_device(name: str, end: int) -> None:
     whole, read = parse(sample(name)), parse(sample(name)[:end])
     known = {(d.card, d.chip): d for d in whole.devices}

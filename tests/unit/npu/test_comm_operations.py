@@ -169,6 +169,24 @@ def test_send_receive_and_batches(p, n, seed):
         assert np.array_equal(pair, parts[rank - 1]) if rank % 2 else not pair.any()
 
 
+@FEW
+@given(p=st.integers(2, 9), each=st.integers(1, 3), n=st.integers(0, 40))
+def test_a_batch_with_all_others_at_once(p, each, n):
+    """2 * (p - 1) * each notes lie on the board at once; none is dropped before its reader has come."""
+
+    def body(me: Rank):
+        others = [r for r in range(p) if r != me.rank for _ in range(each)]
+        targets = [me.put(np.zeros(n, np.int32)) for _ in others]
+        sends = [(0, me.put(np.full(n, 100 * me.rank + i % each, np.int32)), n, 2, r) for i, r in enumerate(others)]
+        items = sends + [(1, target, n, 2, r) for target, r in zip(targets, others, strict=True)]
+        assert me.hccl.HcclBatchSendRecv(items, len(items), me.comm, me.stream) == 0, me.said
+        assert me.sync() == 0, me.said
+        return [me.get(target, n, np.int32).tolist() for target in targets]
+
+    for rank, got in enumerate(play(p, body)):
+        assert got == [[100 * r + i] * n for r in range(p) if r != rank for i in range(each)]
+
+
 def test_bfloat16_rounds_to_nearest_even_at_every_addition():
     def body(me: Rank):
         value = np.array([1.0, 256.0, 3.0], np.float32) if me.rank == 0 else np.array([2.0, 1.0, np.nan], np.float32)
@@ -200,7 +218,8 @@ def test_one_thread_drives_all_ranks():
         acl.rt.memcpy(source, 16, value.ctypes.data, 16, 1)
         assert hccl.HcclAllReduce(source, source, 4, 2, 0, comm, stream) == 0
         lanes.append((source, stream))
-    for source, stream in lanes:
+    for rank, (source, stream) in enumerate(lanes):
+        acl.rt.set_device(rank)  # a stream is used in its own context only
         assert acl.rt.synchronize_stream(stream) == 0
         got = np.zeros(4, np.int32)
         acl.rt.memcpy(got.ctypes.data, 16, source, 16, 2)

@@ -40,7 +40,8 @@ def test_defaults_and_output_suffix():
     ({"colour": "red"}, "E10001", "--colour"),
     ({"output": ""}, "E10004", "--output"),
     ({"output": "folder/"}, "E10022", "file name"),
-    ({"precision_mode": "allow_mix_precision_bf16"}, "E10001", "must_keep_origin_dtype"),
+    ({"precision_mode_v2": "cube_hif8"}, "E10001", "mixed_bfloat16"),
+    ({"modify_mixlist": "list.json"}, "E10055", "--precision_mode is force_fp16"),
     ({"precision_mode": "force_fp16", "precision_mode_v2": "fp16"}, "E10056", "--precision_mode_v2"),
     ({"buffer_optimize": "off_optimize"}, "E10001", "l2_optimize"),
 ])

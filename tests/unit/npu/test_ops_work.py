@@ -22,7 +22,7 @@ def test_every_default_operator_has_a_rule():
 
 
 def test_a_foreign_domain_is_not_supported():
-    assert not registry.supported("com.microsoft", "FusedConv")
+    assert not registry.supported("com.microsoft", "BeamSearch")
     assert not registry.supported("", "FindMax")
     assert registry.supported("ai.onnx", "Conv")
 
@@ -96,6 +96,14 @@ def test_lstm_is_its_steps_times_two_products():
     made = lowered("LSTM", [value("x", (7, 2, 10)), value("w", (1, 80, 10)), value("r", (1, 80, 20))],
                    [value("y", (7, 1, 2, 20))], hidden_size=20)
     assert (made.op_type, made.work.dims) == ("DynamicRNN", (7, 2, 80, 30))
+
+
+@pytest.mark.parametrize("causal", [0, 1])
+def test_attention_walks_over_all_keys(causal):
+    """2 x 8 heads, 64 queries, 64 new keys and 192 of a cache, head size 32: the mask changes nothing."""
+    each, cache = value("q", (2, 8, 64, 32)), value("c", (2, 8, 192, 32))
+    made = lowered("Attention", [each, each, each, None, cache, cache], [each], is_causal=causal)
+    assert made.work.dims == (2, 8, 64, 256, 32)
 
 
 def test_storage_shapes():

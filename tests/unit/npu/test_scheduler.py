@@ -271,3 +271,12 @@ def test_of_two_heads_the_one_of_lower_priority_number_goes_first():
         chip.submit(number, tasks[number], when)
     chip.advance(10_000)
     assert [tasks[n].done_at for n in (1, 3, 2)] == [1_000, 2_000, 3_000]
+
+
+def test_a_task_that_has_ended_keeps_nothing_of_what_it_moved():
+    chip, _ = device()
+    chip.add_stream(0)
+    task = Task(COPY, 10, Row(), on_done=lambda _time: None)
+    chip.submit(0, task, 0)
+    chip.advance(100)
+    assert task.done_at == 10 and task.on_done is None
