@@ -15,9 +15,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from npu.cost.kernel import FORMS
+from npu.aipp import Aipp
+from npu.aipp import read as read_aipp
+from npu.cost.kernel import FORMS, MAY_BE_ZERO, fits
 from npu.cost.work import Work
-from npu.dtypes import DTYPES
+from npu.dtypes import DTYPES, tensor_bytes
 
 SUFFIX = ".om"
 MAX_BYTES = 2 << 30  # protobuf's own limit
@@ -36,22 +38,24 @@ class BadModel(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """An input or output. dims hold -1 where they are open; dtype is a key of DTYPES, format one of FORMATS."""
+    """An input or output. dims hold -1 where they are open; dtype is a key of DTYPES, format one of FORMATS.
+
+    picture: bytes of one picture where the input takes pictures (static AIPP), dims [N, H, W, C]; 0 for others."""
 
     name: str
     dtype: str
     dims: tuple[int, ...]
     format: str = "ND"
+    picture: int = 0
+
+    def laid(self, dims: tuple[int, ...]) -> tuple[int, ...]:
+        """The dims of the data for dims as scripts see them: pictures are rows of bytes (YUV420SP: half as many as dims say)."""
+        return (dims[0], self.picture) if self.picture else dims
 
     @property
     def bytes(self) -> int:
-        """Bytes of the tensor in its origin shape; 0 when a dim is open."""
-        count = 1.0
-        for dim in self.dims:
-            if dim < 0:
-                return 0
-            count *= dim
-        return int(count * DTYPES[self.dtype][1])
+        """Bytes of the tensor in its origin shape; 0 when a dim is open and for texts."""
+        return tensor_bytes(self.laid(self.dims), self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,7 @@ class Model:
     gear_kernels: tuple[tuple[Kernel, ...], ...] = ()  # the task list of each gear; `kernels` is that of the largest
     planned: dict[str, tuple[int, ...]] = field(default_factory=dict)  # dynamic: the input shapes the Work of `kernels` is for
     events: tuple[tuple[int, int], ...] = ()  # (kernel that records, kernel that waits) where they lie on two streams
+    aipp: tuple[Aipp, ...] = ()  # preprocessing of inputs
 
 
 _WORK = ("form", "op", "dtype", "dims", "read_bytes", "write_bytes", "epilogue")
@@ -116,6 +121,8 @@ def to_metadata(model: Model) -> dict[str, str]:
         plan["planned"] = model.planned
     if model.events:
         plan["events"] = model.events
+    if model.aipp:
+        plan["aipp"] = [a.facts() for a in model.aipp]
     return {
         PREFIX + "soc": model.soc,
         PREFIX + "build": json.dumps(model.build),
@@ -127,6 +134,8 @@ def to_metadata(model: Model) -> dict[str, str]:
 def _columns(kernels: Iterable[Kernel]) -> dict[str, list[Any]]:
     rows = list(kernels)
     tasks: dict[str, list[Any]] = {n: [getattr(k, n) for k in rows] for n in _KERNEL}
+    if any(k.work.schedule for k in rows):
+        tasks["work_schedule"] = [k.work.schedule for k in rows]
     return tasks | {f"work_{n}": [getattr(k.work, n) for k in rows] for n in _WORK}
 
 
@@ -135,7 +144,8 @@ def _kernels(tasks: dict[str, list[Any]], path: str) -> tuple[Kernel, ...]:
     count = len(tasks["name"])
     if any(len(tasks[n]) != count for n in (*_KERNEL, *(f"work_{w}" for w in _WORK))):
         raise BadModel(path, "the task list has columns of unequal length")
-    works = [_work(*row) for row in zip(*(tasks[f"work_{n}"] for n in _WORK), strict=True)]
+    tuned = tasks.get("work_schedule", [()] * count)
+    works = [_work(*row) for row in zip(*(tasks[f"work_{n}"] for n in _WORK), tuned, strict=True)]
     return tuple(
         Kernel(work=w, **dict(zip(_KERNEL, row, strict=True)))
         for w, row in zip(works, zip(*(tasks[n] for n in _KERNEL), strict=True), strict=True)
@@ -163,26 +173,35 @@ def from_metadata(meta: dict[str, str], path: str = "") -> Model:
             tuple(_kernels(t, path) for t in plan.get("gear_tasks", ())),
             {n: tuple(int(d) for d in dims) for n, dims in plan.get("planned", {}).items()},
             tuple((int(a), int(b)) for a, b in plan.get("events", ())),
+            tuple(read_aipp(a) for a in plan.get("aipp", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BadModel(path, f"metadata entry missing or malformed: {error}") from error
 
 
-def _work(form: str, op: str, dtype: str, dims: list[int], read_bytes: int, write_bytes: int, epilogue: int) -> Work:
+def _work(
+    form: str, op: str, dtype: str, dims: list[int], read_bytes: int, write_bytes: int, epilogue: int, schedule: list[int]
+) -> Work:
     """ValueError or TypeError for a Work that the cost model would refuse: it must not come up while a model runs."""
     names = FORMS[form][0]
     if len(dims) != len(names) or dtype not in DTYPES:
         raise ValueError(f"work {form} {dtype} with {len(dims)} dims")
     figures = (*(int(d) for d in dims), int(read_bytes), int(write_bytes), int(epilogue))
-    if min(figures) < 0 or (names[0] != "elements" and min(figures[: len(names)]) < 1) or max(figures) > MOST_WORK:
+    tuned = tuple(int(s) for s in schedule)
+    if not fits(form, tuned) or max(tuned, default=0) > MOST_WORK:
+        raise ValueError(f"work {form} with the schedule {tuned}")
+    if min(figures) < 0 or (names[0] not in MAY_BE_ZERO and min(figures[: len(names)]) < 1) or max(figures) > MOST_WORK:
         raise ValueError(f"work {form} with figures {figures}")
-    return Work(form, op, dtype, figures[: len(names)], *figures[len(names) :])
+    return Work(form, op, dtype, figures[: len(names)], *figures[len(names) :], schedule=tuned)
 
 
 def _tensor(entry: dict[str, Any]) -> Tensor:
-    made = Tensor(entry["name"], entry["dtype"], tuple(int(d) for d in entry["dims"]), entry["format"])
+    dims = tuple(int(d) for d in entry["dims"])
+    made = Tensor(entry["name"], entry["dtype"], dims, entry["format"], int(entry.get("picture", 0)))
     if made.dtype not in DTYPES:
         raise ValueError(f"data type {made.dtype!r}")
+    if made.picture < 0 or (made.picture and len(dims) != 4):
+        raise ValueError(f"a picture of {made.picture} bytes in {len(dims)} dims")
     return made
 
 
@@ -269,7 +288,12 @@ _SEAL_LENGTH = len(_SEAL_HEAD) + 64
 
 def seal(data: bytes) -> bytes:
     """The bytes of a finished model with its digest appended as one more metadata entry (still a valid protobuf)."""
-    return data + _SEAL_HEAD + hashlib.sha256(data).hexdigest().encode()
+    return data + seal_of(hashlib.sha256(data).hexdigest())
+
+
+def seal_of(digest: str) -> bytes:
+    """What seal() appends to a file of that SHA-256."""
+    return _SEAL_HEAD + digest.encode()
 
 
 def intact(data: bytes) -> bool:

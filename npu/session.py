@@ -62,6 +62,8 @@ class InferenceSession:
         from npu import om
 
         self.model = om.load(self.path)
+        if any(a.settings is None for a in self.model.aipp):
+            raise ValueError(f"{model} has dynamic AIPP, and a session has no place for its settings: use acl.mdl.set_input_aipp")
         self._ok("init", acl.init(), (0, 100002))  # 100002: the script initialised already
         self._ok("rt.set_device", acl.rt.set_device(device))
         self._id = self._got("mdl.load_from_file", acl.mdl.load_from_file(str(self.path)))
@@ -106,13 +108,16 @@ class InferenceSession:
         """
         import numpy as np
 
+        from npu.dtypes import numpy_type, to_bytes
+
         if run_options is not None:
             raise ValueError("run_options are onnxruntime's and are not known here")
         self._check(output_names, input_feed)
         acl = self._acl
-        arrays = [np.ascontiguousarray(input_feed[t.name], dtype=t.dtype) for t in self.model.inputs]
+        arrays = [np.ascontiguousarray(input_feed[t.name], dtype=numpy_type(t.dtype)) for t in self.model.inputs]
         taken: list[int] = []
-        inputs = self._dataset([a.nbytes for a in arrays], taken, arrays)
+        data = [to_bytes(a, t.dtype) for a, t in zip(arrays, self.model.inputs, strict=True)]
+        inputs = self._dataset([len(d) for d in data], taken, data)
         if self.model.gears:
             self._choose(inputs, arrays, taken)
         elif self.model.dynamic:
@@ -121,6 +126,8 @@ class InferenceSession:
         outputs = self._dataset(sizes, taken)
         self._ok("mdl.execute", acl.mdl.execute(self._id, inputs, outputs))
         results = [self._read(outputs, at) for at in range(len(self.model.outputs))]
+        made = (acl.get_data_buffer_addr(acl.mdl.get_dataset_buffer(outputs, at)) for at in range(len(sizes)))
+        taken += [a for a, size in zip(made, sizes, strict=True) if a and not size]  # memory that came with the run
         for dataset in (inputs, outputs):
             for at in range(acl.mdl.get_dataset_num_buffers(dataset)):
                 acl.destroy_data_buffer(acl.mdl.get_dataset_buffer(dataset, at))
@@ -141,10 +148,11 @@ class InferenceSession:
             raise ValueError(f"{unknown[0]!r} is no output of the model; its outputs are {outputs}")
         for tensor in self.model.inputs:
             given = tuple(feed[tensor.name].shape)
-            if len(given) != len(tensor.dims) or any(d not in (-1, g) for d, g in zip(tensor.dims, given, strict=True)):
-                raise ValueError(f"input {tensor.name} has shape {given}, the model takes {tensor.dims}")
+            wanted_dims = tensor.laid(tensor.dims)
+            if len(given) != len(wanted_dims) or any(d not in (-1, g) for d, g in zip(wanted_dims, given, strict=True)):
+                raise ValueError(f"input {tensor.name} has shape {given}, the model takes {wanted_dims}")
 
-    def _dataset(self, sizes: Sequence[int], taken: list[int], arrays: Sequence[Array] = ()) -> int:
+    def _dataset(self, sizes: Sequence[int], taken: list[int], contents: Sequence[bytes] = ()) -> int:
         acl = self._acl
         made: int = acl.mdl.create_dataset()
         for at, size in enumerate(sizes):
@@ -152,9 +160,8 @@ class InferenceSession:
             if size:
                 address = self._got("rt.malloc", acl.rt.malloc(size, 0))
                 taken.append(address)
-            if arrays and size:
-                data = arrays[at].tobytes()
-                self._ok("rt.memcpy", acl.rt.memcpy(address, size, acl.util.bytes_to_ptr(data), size, H2D))
+            if contents and size:
+                self._ok("rt.memcpy", acl.rt.memcpy(address, size, acl.util.bytes_to_ptr(contents[at]), size, H2D))
             acl.mdl.add_dataset_buffer(made, acl.create_data_buffer(address, size))
         return made
 
@@ -166,7 +173,8 @@ class InferenceSession:
         address = self._got("rt.malloc", acl.rt.malloc(size, 0))
         taken.append(address)
         acl.mdl.add_dataset_buffer(inputs, acl.create_data_buffer(address, size))
-        dims = [int(d) for a in arrays for d in a.shape]
+        shapes = [(a.shape[0], *t.dims[1:]) if t.picture else a.shape for a, t in zip(arrays, self.model.inputs, strict=True)]
+        dims = [int(d) for shape in shapes for d in shape]
         code = acl.mdl.set_input_dynamic_dims(self._id, inputs, index, {"name": "", "dimCount": len(dims), "dims": dims})
         self._ok("mdl.set_input_dynamic_dims", code)
 
@@ -179,21 +187,19 @@ class InferenceSession:
             self._got("mdl.set_dataset_tensor_desc", acl.mdl.set_dataset_tensor_desc(inputs, desc, at))
 
     def _read(self, outputs: int, at: int) -> Array:
-        import numpy as np
+        from npu.dtypes import from_bytes, tensor_bytes
 
         acl, tensor = self._acl, self.model.outputs[at]
         dims: Sequence[int] = tensor.dims
         if self.model.gears:
             dims = self._got("mdl.get_cur_output_dims", acl.mdl.get_cur_output_dims(self._desc, at))["dims"]
-        elif self.model.dynamic:
-            desc = acl.mdl.get_dataset_tensor_desc(outputs, at)
-            dims = [acl.get_tensor_desc_dim_v2(desc, n)[0] for n in range(acl.get_tensor_desc_num_dims(desc))] if desc else dims
+        elif desc := acl.mdl.get_dataset_tensor_desc(outputs, at):  # there where the shape was open before the run
+            dims = [acl.get_tensor_desc_dim_v2(desc, n)[0] for n in range(acl.get_tensor_desc_num_dims(desc))]
         buffer = acl.mdl.get_dataset_buffer(outputs, at)
-        made = np.empty(tuple(dims), tensor.dtype)
-        host = self._got("rt.malloc_host", acl.rt.malloc_host(max(made.nbytes, 1)))
-        code = acl.rt.memcpy(host, made.nbytes, acl.get_data_buffer_addr(buffer), made.nbytes, D2H) if made.nbytes else 0
-        self._ok("rt.memcpy", code)
-        made = np.frombuffer(acl.util.ptr_to_bytes(host, made.nbytes), tensor.dtype).reshape(tuple(dims)).copy()
+        count = tensor_bytes(tuple(dims), tensor.dtype) or acl.get_data_buffer_size_v2(buffer)
+        host = self._got("rt.malloc_host", acl.rt.malloc_host(max(count, 1)))
+        self._ok("rt.memcpy", acl.rt.memcpy(host, count, acl.get_data_buffer_addr(buffer), count, D2H) if count else 0)
+        made = from_bytes(acl.util.ptr_to_bytes(host, count), tensor.dtype, tuple(dims)).copy()
         acl.rt.free_host(host)
         return made
 
@@ -226,5 +232,5 @@ class InferenceSession:
 
 
 def _arg(tensor: Any) -> NodeArg:
-    shape = [d if d >= 0 else f"{tensor.name}_{at}" for at, d in enumerate(tensor.dims)]
+    shape = [d if d >= 0 else f"{tensor.name}_{at}" for at, d in enumerate(tensor.laid(tensor.dims))]
     return NodeArg(tensor.name, f"tensor({WORDS.get(tensor.dtype, tensor.dtype)})", shape)

@@ -19,3 +19,9 @@ def table() -> dict[str, int]:
 def call_ns(name: str) -> int:
     """Modelled host time of one call by its C name, ns; DEFAULT_NS for a name the table does not list."""
     return table().get(name, DEFAULT_NS)
+
+
+def pages_ns(count: int, *work: str) -> int:
+    """Host time of work on each of `count` pages, ns, on top of the cost of the call: map, unmap (map_huge, unmap_huge for pages
+    of 2 MiB), clear, pin, unpin. Rows "page:..." of the table."""
+    return count * sum(table()[f"page:{name}"] for name in work)

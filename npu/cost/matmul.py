@@ -34,7 +34,7 @@ def epilogue_us(work: Work, outputs: int, soc: Soc) -> float:
 
 def cube_cost(work: Work, soc: Soc, gemm: Gemm, fit: MatmulFit) -> Cost:
     """The Cost of a product with its epilogue: launch + (main^p + epilogue^p)^(1/p), the vector part behind the cube's."""
-    best = tiling(gemm, soc, fit)
+    best = tiling(gemm, soc, fit, work.schedule)
     outputs = gemm.batch * gemm.m * gemm.n
     vector = epilogue_us(work, outputs, soc)
     us = fit.launch + chip.join(best.main, vector, p=P)

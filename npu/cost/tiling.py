@@ -98,18 +98,22 @@ def k_step(dtype: str) -> int:
     return 32 // chip.itemsize(dtype)
 
 
-def _choices(gemm: Gemm, cores: int) -> Iterator[tuple[int, int, int, int]]:
-    """(bm, bn, split, blocks) without doubles: tiles are clipped to M and N, K is split only while the blocks still fit."""
+def _blocks(gemm: Gemm, tile: tuple[int, int]) -> int:
+    return gemm.batch * ceil(gemm.m / tile[0]) * ceil(gemm.n / tile[1])
+
+
+def _choices(gemm: Gemm, cores: int) -> Iterator[tuple[int, int, int]]:
+    """(bm, bn, split) without doubles: tiles are clipped to M and N, K is split only while the blocks still fit."""
     seen = set()
     for wide_m, wide_n in TILES:
         tile = min(wide_m, padded(gemm.m, 16)), min(wide_n, padded(gemm.n, 16))
         if tile in seen:
             continue
         seen.add(tile)
-        once = gemm.batch * ceil(gemm.m / tile[0]) * ceil(gemm.n / tile[1])
+        once = _blocks(gemm, tile)
         for split in SPLITS:
             if split == 1 or (once <= SPLIT_BLOCKS and once * split <= cores and gemm.k / split >= MIN_SPLIT_K):
-                yield *tile, split, once * split
+                yield *tile, split
 
 
 def _beyond(count: float, fit: MatmulFit, soc: Soc) -> float:
@@ -125,8 +129,8 @@ def _handicap(gemm: Gemm, fit: MatmulFit) -> float:
 
 
 @lru_cache(maxsize=8192)
-def tiling(gemm: Gemm, soc: Soc, fit: MatmulFit) -> Tiling:
-    """The fastest tiling of a product on a chip; see the formulas at the top."""
+def tiling(gemm: Gemm, soc: Soc, fit: MatmulFit, tuned: tuple[int, ...] = ()) -> Tiling:
+    """The fastest tiling of a product on a chip; see the formulas at the top. tuned: (bm, bn, split) to be taken instead."""
     per_us = soc.mac_fp16 * soc.cube_mhz * fit.eta / gemm.slow
     k_pad = padded(gemm.k, gemm.k_step)
     left = _handicap(gemm, fit)
@@ -135,7 +139,8 @@ def tiling(gemm: Gemm, soc: Soc, fit: MatmulFit) -> Tiling:
     rate = (warm_rate + (slow_rate - warm_rate) * _beyond(gemm.total, fit, soc)) * left
     streamed = _beyond(gemm.b, fit, soc)
     best: Tiling | None = None
-    for bm, bn, split, blocks in _choices(gemm, soc.aic):
+    for bm, bn, split in [tuned] if tuned else _choices(gemm, soc.aic):
+        blocks = _blocks(gemm, (bm, bn)) * split
         rounds, act = ceil(blocks / soc.aic), min(blocks, soc.aic)
         core_rate = act * fit.core * chip.clock_ratio(soc) * left
         compute = rounds * bm * bn * k_pad / split / per_us

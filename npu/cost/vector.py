@@ -2,7 +2,8 @@
 
 T = max(1.05, a + main + d * ceil(rows/V) / clock),  main = (max(b*Tm + c*cycles, roof)^p + epilogue^p)^(1/p)
   Tm = bytes / min(memory rate, cores in use * 0.1 TB/s), a core is put to use for every 8 KiB; the memory rate is
-       1.4 TB/s from HBM and 2.5 from L2 unless the operator's row says otherwise (TransData: 0.781, from Conv2D rows)
+       1.4 TB/s from HBM and 2.5 from L2 unless the operator's row says otherwise (TransData: 0.781, from Conv2D rows);
+       a tuned schedule deals out other blocks than 8 KiB, which a core moves at a rate of block / (block + BURST_BYTES)
   cycles = elements / lanes / (cores in use * clock)
   roof = max(bytes / L2 peak, (bytes - L2 size) / nominal memory rate); it speaks where a chip has less bandwidth than the
          fitted ones, whose figures it would otherwise inherit
@@ -29,6 +30,7 @@ FLOOR_US = 1.05  # the smallest vector kernels profiles show take 0.92-1.4 us
 HBM_TBPS, WARM_TBPS, CORE_TBPS = 1.4, 2.5, 0.1
 L2_PEAK_TBPS = 5.2  # of A2 (asc-devkit)
 BLOCK_BYTES = 8192
+BURST_BYTES = 336  # what a transfer costs besides its bytes: 14 cycles at 24 bytes a cycle (npu.tbe.predict)
 # Shares of the fixed part of a kernel in which the units work (scalar Add, Mul, Abs of 910B3: core time under 1.4 us).
 FIXED = {"vec": 0.03, "scalar": 0.30, "mte2": 0.18, "mte3": 0.12}
 SCALAR_SHARE = 0.05  # of the main part
@@ -87,9 +89,14 @@ def closest(rows: Mapping[tuple[str, str, str], Constants], form: str, op: str, 
     return found if found is not None else rows[(form, "*", "")]
 
 
-def _cores(count: float, soc: Soc) -> float:
+def _cores(count: float, soc: Soc, block: int) -> float:
     """Cores in use for so many bytes. A fraction is allowed: rounding up would make larger kernels faster."""
-    return min(float(chip.vector_cores(soc)), max(1.0, count / BLOCK_BYTES))
+    return min(float(chip.vector_cores(soc)), max(1.0, count / block))
+
+
+def _attained(block: int) -> float:
+    """Rate of a core that moves blocks of so many bytes, against the usual ones."""
+    return (1 + BURST_BYTES / BLOCK_BYTES) / (1 + BURST_BYTES / block)
 
 
 class Terms(NamedTuple):
@@ -111,9 +118,11 @@ def terms(work: Work, soc: Soc, chosen: Constants) -> Terms:
     elements, rows = work.dims
     count = work.read_bytes + work.write_bytes
     clock = chip.clock_ratio(soc)
-    moved = count / min(chip.bandwidth(soc, count, chosen.hbm, chosen.warm), _cores(count, soc) * CORE_TBPS * clock) / 1e6
+    block = work.schedule[0] if work.schedule else BLOCK_BYTES
+    core_rate = _cores(count, soc, block) * CORE_TBPS * clock * _attained(block)
+    moved = count / min(chip.bandwidth(soc, count, chosen.hbm, chosen.warm), core_rate) / 1e6
     # one tensor in and one out; taken from the elements so that a second operand never makes the kernel faster
-    cores = _cores(2 * elements * chip.itemsize(work.dtype), soc)
+    cores = _cores(2 * elements * chip.itemsize(work.dtype), soc, block)
     if chosen.whole and rows:  # the last wave of rows is as long as a full one
         cores = min(cores, rows / ceil(rows / chip.vector_cores(soc)))
     per_cycle = chip.lanes(soc, work.dtype) * cores * soc.cube_mhz

@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 class Work:
     """The work of one kernel.
 
-    form: matmul | conv | depthwise | vector | row | layout | fill | attention | grouped_matmul | aicpu.
+    form: matmul | conv | depthwise | vector | row | layout | fill | attention | grouped_matmul | aicpu | scheduled.
     op: the operator type as profiles name it (Add, Gelu, RmsNorm, TransData ...); chooses constants within the form.
     dtype: element type of the computation: float16, float32, bfloat16, int8, int32, int64, bool.
     dims: matmul (batch, m, n, k); conv and depthwise (n, ho, wo, co, ci_per_group, kh, kw, groups);
-          attention (batch, heads, sq, skv, d); grouped_matmul (experts, m, n, k); all others (elements, rows).
+          attention (batch, heads, sq, skv, d); grouped_matmul (experts, m, n, k); scheduled: npu.cost.scheduled; all others
+          (elements, rows).
     read_bytes, write_bytes: global-memory traffic if every operand is touched once, in its storage format.
     epilogue: element operations fused behind the main part (bias, activation ...), counted in elements.
+    schedule: what tuning chose instead of the library's own schedule (npu.cost.schedules says what a form takes); () is the own.
     """
 
     form: str
@@ -25,6 +27,7 @@ class Work:
     read_bytes: int
     write_bytes: int
     epilogue: int = 0
+    schedule: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,10 @@ GROWS = {"matmul": (1,), "conv": (0,), "depthwise": (0,), "attention": (0,), "gr
 
 def scaled(work: Work, share: float) -> Work:
     """The work of the same kernel on `share` times as much data (a larger batch). Exact for the batch; for other open
-    dims, such as a sequence whose attention grows with its square, an estimate from below."""
+    dims, such as a sequence whose attention grows with its square, an estimate from below. A tuned schedule is for its size."""
+    if share == 1:
+        return work
     grows = GROWS.get(work.form, (0, 1))
     dims = tuple(max(1, round(d * share)) if at in grows else d for at, d in enumerate(work.dims))
     read, written, behind = (round(count * share) for count in (work.read_bytes, work.write_bytes, work.epilogue))
-    return replace(work, dims=dims, read_bytes=read, write_bytes=written, epilogue=behind)
+    return replace(work, dims=dims, read_bytes=read, write_bytes=written, epilogue=behind, schedule=())

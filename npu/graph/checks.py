@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from npu.graph.errors import AtcError
+from npu.graph.microsoft.register import known
 from npu.graph.walk import nodes
 from npu.ops.compute import MAX_NODES, ComputeError, expanded
 from npu.ops.registry import DOMAINS, supported
 
 # Operator sets the parsers of the toolkit register: ai.onnx::8 .. ai.onnx::20 at most, seen in the public operator plugins.
-OPSETS = range(7, 21)
+OLDEST_OPSET, NEWEST_OPSET = 7, 20
 SAFE_OPSET = 11
-MAX_IR = 13  # of the ONNX file format
+MAX_IR = 14  # of the ONNX file format
 
 
 def check_versions(proto: Any, path: Path) -> int:
@@ -56,24 +57,31 @@ def check_names(graph: Any, path: Path) -> None:
             raise AtcError("E10041", parameter=path, more=(f"No node makes the output {output.name}.",))
 
 
-def check_operators(proto: Any, opset: int) -> None:
-    """AtcError E19010 that lists every operator without a parser: unknown type, foreign domain, or too new an operator set."""
-    versions = {o.domain: o.version for o in proto.opset_import}
-    missing: list[tuple[str, str]] = []
-    for node in nodes(proto.graph):
-        domain = node.domain or "ai.onnx"
-        version = opset if node.domain in DOMAINS else versions.get(node.domain, 1)
-        if not supported(node.domain, node.op_type) or opset not in OPSETS:
-            missing.append((node.name, f"{domain}::{version}::{node.op_type}"))
+def check_operators(proto: Any, opset: int, newest: int = NEWEST_OPSET) -> None:
+    """AtcError E19010 that lists every operator without a parser: unknown type or domain, or an operator set newer than that."""
+    within = OLDEST_OPSET <= opset <= newest
+    missing = [(n.name, kind_of(n, proto, opset)) for n in nodes(proto.graph) if not takes(n, opset, newest)]
     if not missing:
         return
     more = tuple(f"No parser is registered for op [{name}, optype [{kind}]]." for name, kind in missing[1:])
-    if opset not in OPSETS:
+    if not within:
         more += (
-            f"The model uses opset {opset}; the supported range is {OPSETS[0]} to {OPSETS[-1]}. "
+            f"The model uses opset {opset}; the supported range is {OLDEST_OPSET} to {newest}. "
             f"Export it again with opset_version={SAFE_OPSET} (11 to 17 are safe).",
         )
     raise AtcError("E19010", opname=missing[0][0], optype=missing[0][1], more=more)
+
+
+def takes(node: Any, opset: int, newest: int = NEWEST_OPSET) -> bool:
+    """Whether there is a parser for a node of a model of that operator set."""
+    within = node.domain not in DOMAINS or OLDEST_OPSET <= opset <= newest
+    return within and supported(node.domain, node.op_type)
+
+
+def kind_of(node: Any, proto: Any, opset: int) -> str:
+    """An operator's type as the real parsers name it: domain::version::type."""
+    version = opset if node.domain in DOMAINS else next((o.version for o in proto.opset_import if o.domain == node.domain), 1)
+    return f"{node.domain or 'ai.onnx'}::{version}::{node.op_type}"
 
 
 def check_nodes(proto: Any, path: Path) -> None:
@@ -83,10 +91,11 @@ def check_nodes(proto: Any, path: Path) -> None:
     context = checker.C.CheckerContext()
     context.ir_version = proto.ir_version
     context.opset_imports = {"" if o.domain in DOMAINS else o.domain: o.version for o in proto.opset_import}
-    for node in nodes(proto.graph):
-        if any(a.HasField("g") or a.graphs for a in node.attribute):
-            continue
-        try:
-            checker.check_node(node, context)
-        except checker.ValidationError as error:
-            raise AtcError("E10041", parameter=path, more=(" ".join(str(error).split())[:400],)) from error
+    with known(proto):
+        for node in nodes(proto.graph):
+            if any(a.HasField("g") or a.graphs for a in node.attribute):
+                continue
+            try:
+                checker.check_node(node, context)
+            except checker.ValidationError as error:
+                raise AtcError("E10041", parameter=path, more=(" ".join(str(error).split())[:400],)) from error

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from npu import om
+from npu.aipp import Aipp
 from npu.dtypes import DTYPES
-from npu.graph import emit, fusion_result
+from npu.graph import aipp, emit, fusion_result, notask, weights
+from npu.graph.aipp_config import Op, read_config
+from npu.graph.bank import found_for
 from npu.graph.errors import AtcError
 from npu.graph.kernels import Members, Unit, units
 from npu.graph.options import Options
 from npu.graph.parse import complete_outputs, contradictions, parse, read_checked
 from npu.graph.passes import constant_folding, dead_nodes, registry
 from npu.graph.passes.base import GRAPH, UB, NearMiss, Outcome, Work
-from npu.graph.plan import PLANES, Plan, Target, make_plan, step_of
+from npu.graph.plan import PLANES, Plan, Target, make_plan, unplanned
+from npu.graph.precision_modes import Precision, precision
 from npu.graph.report import totals
 from npu.graph.shapes import infer
 from npu.graph.switches import EVERY, Switches, read_switches
@@ -43,35 +47,53 @@ class Summary:
     seconds: float
 
 
-def compile(options: Options, cann: str = CANN) -> Summary:
-    """Convert a model file. AtcError when it is refused; nothing is written then."""
+def compile(options: Options, cann: str = CANN, told: Callable[[int, int], None] | None = None) -> Summary:
+    """Convert a model file. AtcError when it is refused; nothing is written then. told: hears how many steps are done, of how
+    many; a step is reading, one shape, or writing."""
     import onnx  # noqa: F401  imports are not part of the conversion time
     import onnx_ir  # noqa: F401
     import onnxruntime  # noqa: F401
 
     start = time.perf_counter()
+    chip = find(options.soc)
+    rounding = precision(options.precision, chip, options.mixlist, options.keep)
     switches = read_switches(options.switches) if options.switches is not None else Switches()
-    checked = read_checked(options.model)
-    whole = optimise(checked, options, options.shapes, switches)
-    planned = [_planned(checked, options, shapes, switches) for shapes in plan_shapes(options)] if options.open else []
+    shapes = plan_shapes(options) if options.open else []
+    steps_told = iter(range(1, len(shapes) + 4))
+
+    def step() -> None:
+        if told is not None:
+            told(next(steps_told), len(shapes) + 3)
+
+    checked = read_checked(options.model, options.newest_opset)
+    step()
+    preprocessing = read_config(options.aipp) if options.aipp is not None else ()
+    whole = optimise(checked, options, options.shapes, switches, preprocessing)
+    step()
+    planned = []
+    for each in shapes:
+        planned.append(_planned(checked, options, each, switches, preprocessing))
+        step()
     made = planned[-1] if planned else whole
-    plans = [_plan(p, options) for p in planned]
-    steps = _plan(whole, options) if not planned else Plan(tuple(step_of(u, whole.types, options.precision) for u in whole.units))
+    plans = [_plan(p, options, rounding) for p in planned]
+    steps = _plan(whole, options, rounding) if not planned else unplanned(whole.units, whole.types, rounding, chip)
     plan = largest(plans) if plans else steps
     model = om.Model(
         soc=options.soc,
-        build=build_record(options, cann, made, plan) | unfused(checked, options),
-        inputs=_tensors(whole.proto.graph.input, whole, options),
+        build=build_record(options, cann, made, plan, switches) | unfused(checked, options, rounding, preprocessing),
+        inputs=tuple(aipp.tensor(t, whole.aipp) for t in _tensors(whole.proto.graph.input, whole, options)),
         outputs=_tensors(whole.proto.graph.output, whole, options),
         kernels=plan.kernels,
         memory=plan.memory,
-        gears=tuple(dict(g) for g in options.gears),
+        gears=tuple(aipp.shapes(g, whole.aipp) for g in options.gears),
         dynamic=options.open and not options.gears,
         events=() if options.open else plan.events,
         gear_kernels=tuple(labelled(p.kernels, at) for at, p in enumerate(plans)) if options.gears else (),
-        planned=dict(plan_shapes(options)[0]) if options.open and not options.gears else {},
+        planned=aipp.shapes(plan_shapes(options)[0], whole.aipp) if options.open and not options.gears else {},
+        aipp=whole.aipp,
     )
-    size = emit.write(emit.assemble(whole.proto, steps, whole.types, model, options.precision), options.output)
+    size = emit.write(*emit.assemble(whole.proto, whole.large, steps, whole.types, model), options.output)
+    step()
     if options.statistics:
         fusion_result.write(fusion_result.where(os.getpid()), made.counts)
     warnings = [*whole.warnings, *unknown_passes(switches)]
@@ -80,17 +102,22 @@ def compile(options: Options, cann: str = CANN) -> Summary:
 
 @dataclass(frozen=True)
 class Optimised:
-    """A graph after all passes, its units, and what the passes did."""
+    """A graph after all passes, its units, and what the passes did. large: the weights that are placeholders in proto."""
 
     proto: Any
+    large: weights.Weights
     types: dict[str, Operand]
     units: list[Unit]
     counts: dict[str, dict[str, Outcome]]
     misses: list[NearMiss]
     warnings: list[str]
+    aipp: tuple[Aipp, ...] = ()
+    notask: tuple[str, ...] = ()
 
 
-def optimise(checked: Any, options: Options, shapes: Mapping[str, tuple[int, ...]], switches: Switches) -> Optimised:
+def optimise(
+    checked: Any, options: Options, shapes: Mapping[str, tuple[int, ...]], switches: Switches, preprocessing: Sequence[Op] = ()
+) -> Optimised:
     """Fold and fuse a model under these input shapes. checked: what read_checked gave; it stays as it is."""
     import onnx_ir as ir
 
@@ -107,17 +134,25 @@ def optimise(checked: Any, options: Options, shapes: Mapping[str, tuple[int, ...
         for g in work.groups
     ]
     graph_model.graph.sort()
+    large = weights.take(graph_model.graph)
     proto = ir.to_proto(graph_model)
+    weights.bare(proto.graph, large)
     dead_nodes.run(proto)
-    types = operands(proto.graph)
+    wanted = aipp.planned(preprocessing, proto.graph)
+    more, pictures = aipp.insert(proto.graph, wanted)
+    types = operands(proto.graph) | pictures
     check_borders(proto.graph, types)
-    return Optimised(proto, types, units(proto.graph, groups), counts, misses, contradictions(parsed.proto.graph, parsed.stored))
+    free = notask.switched_on(switches, not options.open or bool(options.gears))
+    found = contradictions(parsed.proto.graph, parsed.stored)
+    return Optimised(proto, large, types, units(proto.graph, [*groups, *more]), counts, misses, found, wanted, free)
 
 
-def _planned(checked: Any, options: Options, shapes: Mapping[str, tuple[int, ...]], switches: Switches) -> Optimised:
+def _planned(
+    checked: Any, options: Options, shapes: Mapping[str, tuple[int, ...]], switches: Switches, preprocessing: Sequence[Op] = ()
+) -> Optimised:
     """The model under fixed shapes that a gear or a sample of an open shape stands for. AtcError says which one does not fit."""
     try:
-        return optimise(checked, options, shapes, switches)
+        return optimise(checked, options, shapes, switches, preprocessing)
     except AtcError as error:
         at = "; ".join(f"{n}:{','.join(map(str, d))}" for n, d in shapes.items())
         which = [number for number, gear in enumerate(options.gears, 1) if all(shapes[n] == tuple(d) for n, d in gear.items())]
@@ -129,12 +164,12 @@ def _planned(checked: Any, options: Options, shapes: Mapping[str, tuple[int, ...
 ALL_OFF = Switches({GRAPH: {EVERY: False}, UB: {EVERY: False}})
 
 
-def unfused(checked: Any, options: Options) -> dict[str, Any]:
+def unfused(checked: Any, options: Options, rounding: Precision, preprocessing: Sequence[Op]) -> dict[str, Any]:
     """{"before": [kernels, bytes, ns]} of the model with every fusion off, of its largest shape; empty without --report."""
     if not options.report:
         return {}
     shapes = plan_shapes(options) if options.open else [options.shapes]
-    plan = largest([_plan(_planned(checked, options, s, ALL_OFF), options) for s in shapes])
+    plan = largest([_plan(_planned(checked, options, s, ALL_OFF, preprocessing), options, rounding) for s in shapes])
     found = totals(plan.kernels, options.soc)
     return {"before": [found.kernels, found.bytes, found.duration]}
 
@@ -151,11 +186,10 @@ def plan_shapes(options: Options) -> list[dict[str, tuple[int, ...]]]:
     ]
 
 
-def _plan(made: Optimised, options: Options) -> Plan:
+def _plan(made: Optimised, options: Options, rounding: Precision) -> Plan:
     inputs, outputs = ([v.name for v in group] for group in (made.proto.graph.input, made.proto.graph.output))
-    target = Target(
-        find(options.soc), options.precision, options.input_format, options.reuse_memory, options.single_stream or options.open
-    )
+    single = options.single_stream or options.open
+    target = Target(find(options.soc), rounding, options.input_format, options.reuse_memory, single, made.notask, found_for(options.bank, options.soc))
     try:
         return make_plan(made.units, made.types, inputs, outputs, target)
     except Misfit as error:
@@ -179,11 +213,11 @@ def _tensors(values: Any, made: Optimised, options: Options) -> tuple[om.Tensor,
 
 def unknown_passes(switches: Switches) -> list[str]:
     """One line for each pass the switch file names and the simulated ATC does not have."""
-    ours = {p.name for p in registry.PASSES}
+    ours = {*notask.NAMES, *(p.name for p in registry.PASSES)}
     return [f"the fusion switch file names {n}, which the simulated ATC does not have" for n in switches.names() if n not in ours]
 
 
-def build_record(options: Options, cann: str, made: Optimised, plan: Plan) -> dict[str, Any]:
+def build_record(options: Options, cann: str, made: Optimised, plan: Plan, switches: Switches) -> dict[str, Any]:
     """What the model file says about its making. weight_bytes: the weights as they lie in the file."""
     fused = {u.name: list(u.members.passes) for u in made.units if u.label}
     return {
@@ -192,9 +226,10 @@ def build_record(options: Options, cann: str, made: Optimised, plan: Plan) -> di
         "soc_version": options.soc,
         "precision_mode": options.precision,
         "framework": 5,
-        "fusion": {name: o.effected for passes in made.counts.values() for name, o in passes.items() if o.effected},
+        "fusion": {name: o.effected for passes in made.counts.values() for name, o in passes.items() if o.effected} | plan.free,
         "weight_bytes": sum(t.bytes for t in made.types.values() if t.constant),
         "near_misses": [[m.fusion, m.node, m.reason] for m in made.misses],
+        "passes_off": registry.left_out(made.counts, switches),
         "fused_by": fused,
         "formats": plan.formats,
     }

@@ -15,6 +15,7 @@ from npu.ops.storage import c0, nc1hwc0
 
 HEAVY = ("conv", "depthwise")
 FIVE = "NC1HWC0"
+AIPP = "Aipp"  # makes blocks of what lies in pixels
 HALF_OR_LESS = ("float16", "float32", "int8", "uint8", "bfloat16")
 # Kernels that work on whole pixels in any format. Concatenation needs channels that fill their blocks.
 PIXELWISE = {
@@ -66,6 +67,8 @@ def choose(steps: Sequence[Lowering | None], outputs: Sequence[str], aliases: Ma
                 if same_bytes(value):
                     made.same.add(value.name)
                 _need(made, at, name if value.name not in wanted else value.name, value.name in wanted)
+        if step.lowered.op_type == AIPP and not plain:
+            made.blocked |= {w.name for w in step.writes}
         if wanted:
             made.blocked |= {w.name for w in step.writes if len(w.dims) == 4}
             made.same |= {w.name for w in step.writes if same_bytes(w)}

@@ -26,6 +26,7 @@ class Members(NamedTuple):
     dims: tuple[int, ...] = ()
     rounds: bool = False
     passes: tuple[str, ...] = ()
+    title: str = ""  # of the kernel, where it is not made of the names of its nodes
 
 
 ALONE = Members((), "", "")
@@ -57,11 +58,13 @@ class Unit:
     @property
     def name(self) -> str:
         """As profiles print it: the names of the fused operators joined."""
-        return "".join(n.name for n in self.nodes)
+        return self.members.title or "".join(n.name for n in self.nodes)
 
     @property
     def origin(self) -> str:
         """Names of the nodes of the original model that went into it, joined by +."""
+        if self.members.title:
+            return ""
         return "+".join(next((p.value for p in n.metadata_props if p.key == ORIGIN), n.name) for n in self.nodes)
 
 
@@ -120,10 +123,10 @@ def _ordered(made: Sequence[Unit]) -> list[Unit]:
     return order
 
 
-def function(unit: Unit, opsets: Any, rounded: Collection[str] = ()) -> Any:
+def function(unit: Unit, opsets: Any, rounded: Collection[str] = (), half: str = "float16") -> Any:
     """The local function of a fused unit. Named by its structure, so that equal kernels share one: weights are its inputs.
 
-    rounded: inner results that are rounded to half precision and back.
+    rounded: inner results that are rounded to half precision (half: float16 | bfloat16) and back.
     """
     from onnx import FunctionProto, NodeProto
 
@@ -145,7 +148,7 @@ def function(unit: Unit, opsets: Any, rounded: Collection[str] = ()) -> Any:
             for at, name in enumerate(fields):
                 fields[at] = names[name]
         copy.attribute.sort(key=lambda a: a.name)
-        made.node.extend(round_results(copy, {names[o] for o in node.output if o in rounded}))
+        made.node.extend(round_results(copy, {names[o] for o in node.output if o in rounded}, half))
     made.opset_import.extend(o for o in opsets if o.domain in {n.domain for n in unit.nodes})
     made.name = f"{unit.label}_{hashlib.sha256(made.SerializeToString(deterministic=True)).hexdigest()[:8]}"
     return made

@@ -15,20 +15,11 @@ from pathlib import Path
 
 from npu import soc
 from npu.graph import gears
+from npu.graph.checks import NEWEST_OPSET
 from npu.graph.errors import AtcError
 from npu.graph.input_shape import parse_ranges, parse_shapes
+from npu.graph.precision_modes import modes
 
-# What a mode is here: all in half precision, or as the model says. Every kernel here knows both types, so a mode that goes down
-# to half only where float32 is not known keeps float32, and one that mixes by a list of operators has them all on the list.
-HALF, ORIGIN = "force_fp16", "must_keep_origin_dtype"
-PRECISION = {
-    "force_fp16": HALF,
-    "must_keep_origin_dtype": ORIGIN,
-    "allow_fp32_to_fp16": ORIGIN,
-    "allow_mix_precision": HALF,
-    "allow_mix_precision_fp16": HALF,
-}
-PRECISION_V2 = {"fp16": HALF, "origin": ORIGIN, "mixed_float16": HALF}
 FRAMEWORKS = "0(Caffe) or 1(MindSpore) or 3(TensorFlow) or 5(Onnx)"
 
 
@@ -51,7 +42,10 @@ class Options:
     shapes: Mapping[str, tuple[int, ...]]
     input_format: str = "NCHW"
     precision: str = "force_fp16"
+    mixlist: Path | None = None  # --modify_mixlist
+    keep: Path | None = None  # --keep_dtype
     switches: Path | None = None
+    aipp: Path | None = None  # --insert_op_conf
     out_nodes: tuple[str, ...] = ()
     output_type: str = ""
     reuse_memory: bool = True
@@ -62,6 +56,8 @@ class Options:
     gear_option: str = ""  # the option that gave the gears
     single_stream: bool = False
     report: bool = False  # measure the model without fusion too
+    newest_opset: int = NEWEST_OPSET  # the highest operator set of a model that is taken
+    bank: Path | None = None  # --op_bank_path; None: where aoe leaves tuned schedules
 
     @property
     def open(self) -> bool:
@@ -130,16 +126,26 @@ def conversion(flags: Mapping[str, str], command: str) -> Options:
     output = values["output"]
     if output.endswith("/"):
         raise AtcError("E10022", filename=output, parameter="output")
-    precision = PRECISION_V2[flags["precision_mode_v2"]] if "precision_mode_v2" in flags else PRECISION[values["precision_mode"]]
+    given = "precision_mode_v2" if "precision_mode_v2" in flags else "precision_mode"
+    precision = modes(given)[values[given]]
+    if values["modify_mixlist"] and precision.rule != "lists":
+        raise AtcError("E10055", reason=f"--modify_mixlist is for the mixed modes, and --{given} is {values[given]}")
     option, shapes = gears.chosen(flags), parse_shapes(values["input_shape"])
+    if values["insert_op_conf"] and values["input_format"] != "NCHW":
+        raise AtcError("E10001", value=values["input_format"], parameter="--input_format", reason="AIPP needs NCHW.")
+    if values["insert_op_conf"] and option == gears.DIMS:
+        raise AtcError("E10056", parameter1="--insert_op_conf", parameter2="--dynamic_dims")
     return Options(
         model=Path(values["model"]),
         output=Path(output + ".om"),
         soc=chip(values["soc_version"]),
         shapes=shapes,
         input_format=values["input_format"],
-        precision=precision,
+        precision=precision.name,
+        mixlist=Path(values["modify_mixlist"]) if values["modify_mixlist"] else None,
+        keep=Path(values["keep_dtype"]) if values["keep_dtype"] else None,
         switches=Path(values["fusion_switch_file"]) if values["fusion_switch_file"] else None,
+        aipp=Path(values["insert_op_conf"]) if values["insert_op_conf"] else None,
         out_nodes=tuple(n for n in values["out_nodes"].split(";") if n),
         output_type=values["output_type"],
         reuse_memory=values["disable_reuse_memory"] == "0",
@@ -150,7 +156,25 @@ def conversion(flags: Mapping[str, str], command: str) -> Options:
         gear_option=option,
         single_stream=values["enable_single_stream"] == "true",
         report=values["report"] == "1",
+        newest_opset=_opset(values["newest_opset"]),
+        bank=Path(values["op_bank_path"]) if values["op_bank_path"] else None,
     )
+
+
+def prechecked(flags: Mapping[str, str]) -> tuple[Path, int]:
+    """Of --mode=3: the model, and the highest operator set that is taken. AtcError as for --mode=0."""
+    values = check(flags)
+    if "framework" not in flags:
+        raise AtcError("E10007", parameter="framework", support=FRAMEWORKS)
+    if not values["model"]:
+        raise AtcError("E10054", parameter="--model")
+    return Path(values["model"]), _opset(values["newest_opset"])
+
+
+def _opset(text: str) -> int:
+    if not text.isdecimal():
+        raise AtcError("E10001", value=text, parameter="--newest_opset", reason="the value must be a whole number.")
+    return int(text)
 
 
 def chip(name: str) -> str:

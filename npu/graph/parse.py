@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from npu.graph.checks import check_names, check_nodes, check_operators, check_versions
+from npu.graph.checks import NEWEST_OPSET, check_names, check_nodes, check_operators, check_versions
 from npu.graph.errors import AtcError
 from npu.graph.input_shape import apply_shapes
 from npu.graph.shapes import infer
-from npu.graph.walk import graphs, rename
+from npu.graph.walk import graphs, nodes, rename
 from npu.om import MAX_BYTES
 
 IR = 10  # written: the first with metadata on nodes
@@ -42,9 +42,9 @@ class Parsed:
     stored: dict[str, tuple[int, ...]]
 
 
-def read_checked(path: Path) -> Any:
+def read_checked(path: Path, newest: int = NEWEST_OPSET) -> Any:
     """Read a model, check it and lift its constants: what does not depend on shapes. AtcError names what is wrong with the file
-    or an operator."""
+    or an operator. newest: the highest operator set that is taken."""
     proto = read(path)
     opset = check_versions(proto, path)
     if proto.functions:
@@ -54,8 +54,9 @@ def read_checked(path: Path) -> Any:
     graph = proto.graph
     name_nodes(graph)
     check_names(graph, path)
-    check_operators(proto, opset)
+    check_operators(proto, opset, newest)
     check_nodes(proto, path)
+    state_defaults(graph)
     lift_constants(graph)
     drop_overridable(graph)
     proto.ir_version = IR
@@ -114,6 +115,15 @@ def name_nodes(graph: Any) -> None:
             name = f"{base}_{again}"
         node.name = name
         taken.add(name)
+
+
+def state_defaults(graph: Any) -> None:
+    """MeanVarianceNormalization says its axes: onnx's inference expands it without the default of that attribute and fails."""
+    from onnx import helper
+
+    for node in nodes(graph):
+        if node.op_type == "MeanVarianceNormalization" and not node.domain and not node.attribute:
+            node.attribute.append(helper.make_attribute("axes", [0, 2, 3]))
 
 
 def lift_constants(graph: Any) -> None:

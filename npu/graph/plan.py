@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -9,53 +10,55 @@ from math import prod
 from npu.cost import kernel as kernel_cost
 from npu.cost.work import Work
 from npu.dtypes import DTYPES
-from npu.graph import format, stream_plan
+from npu.graph import format, notask, stream_plan
+from npu.graph.bank import EMPTY, Bank
 from npu.graph.kernels import Unit
 from npu.graph.lowering import Lowering, lower_unit
 from npu.graph.memory_plan import Lifetime, aligned, feature_map
+from npu.graph.precision_modes import FLOAT, Choice, Precision, assign, seen, working
 from npu.om import Kernel
 from npu.ops.node import Lowered, Node, Operand, Stored
 from npu.ops.registry import lower
 from npu.soc import Soc
 
-HALF = "force_fp16"
 PLANES = format.PLANES
 
 
 @dataclass(frozen=True)
 class Step:
-    """A unit and the kernel it becomes; None where it needs none."""
+    """A unit and the kernel it becomes; None where it needs none. choice: the types it reads and writes float32 in."""
 
     unit: Unit
     kernel: Kernel | None
     lowered: Lowered | None
+    choice: Choice
 
 
 @dataclass(frozen=True)
 class Plan:
-    """formats: TransData inserted and cancelled; events: pairs of kernels that order streams."""
+    """formats: TransData inserted and cancelled; events: pairs of kernels that order streams; free: pass -> concatenations that
+    need no kernel for it."""
 
     steps: tuple[Step, ...]
     kernels: tuple[Kernel, ...] = ()  # of the steps, with casts and format conversions in their places
     memory: dict[str, int] = field(default_factory=dict)
     formats: dict[str, int] = field(default_factory=dict)
     events: tuple[tuple[int, int], ...] = ()
+    free: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a plan is made for: chip, working precision, format of the inputs, reuse of memory, one stream only."""
+    """What a plan is made for: chip, working precision, format of the inputs, reuse of memory, one stream only, the passes that
+    leave out kernels, tuned schedules."""
 
     chip: Soc
-    precision: str = HALF
+    precision: Precision
     input_format: str = "NCHW"
     reuse: bool = True
     single_stream: bool = False
-
-
-def working(value: Operand, precision: str) -> Operand:
-    """The operand in the precision the device works in."""
-    return replace(value, dtype="float16") if precision == HALF and value.dtype == "float32" else value
+    notask: tuple[str, ...] = ()
+    bank: Bank = EMPTY
 
 
 @dataclass(frozen=True)
@@ -73,12 +76,12 @@ class Inserted:
     def __init__(self, input_format: str) -> None:
         self.input_format, self.count = input_format, 0
 
-    def cast(self, source: Operand, target: Operand) -> Placed:
+    def cast(self, source: Operand, target: Operand, blocked: bool = False) -> Placed:
         node = Node(self._name("Cast"), "Cast", (source,), (target,), {})
         lowered = lower(node)
         if lowered is None:
             raise ValueError("a cast always has a kernel")
-        both = [format.stored(v, False, self.input_format) for v in (source, target)]
+        both = [format.stored(v, blocked, self.input_format) for v in (source, target)]
         return Placed(_kernel(node.name, lowered.op_type, lowered.work, both[:1], both[1:], ""), (source.name,), (target.name,))
 
     def trans_data(self, value: Operand, to_blocks: bool) -> Placed:
@@ -99,27 +102,39 @@ def make_plan(
     units: Sequence[Unit], types: Mapping[str, Operand], inputs: Sequence[str], outputs: Sequence[str], target: Target
 ) -> Plan:
     """The plan of a model whose units run in that order. types: every value's; inputs and outputs: names of the model's."""
-    inner = {name: working(value, target.precision) for name, value in types.items()}
-    lowered = [lower_unit(unit, inner) for unit in units]
+    choices, held = assign(units, types, target.precision, target.chip)
+    views = [seen(unit, types, choice) for unit, choice in zip(units, choices, strict=True)]
+    lowered = [lower_unit(unit, view) for unit, view in zip(units, views, strict=True)]
+    inner = {name: working(value, held.get(name, FLOAT)) for name, value in types.items()}
+    for view in views:
+        inner |= {n: v for n, v in view.items() if v.constant}
     aliases = reshaped(units, lowered)
     chosen = format.choose(lowered, outputs, aliases, target.input_format == "ND")
+    free = notask.found(units, lowered, chosen, {*inputs, *outputs}, target.notask)
     add = Inserted(target.input_format)
-    placed = [add.cast(types[n], inner[n]) for n in inputs if types[n].dtype != inner[n].dtype]
     before: dict[int, list[Placed]] = {}
+    for at, name, half in _casts(units, choices, types, held, inputs):
+        before.setdefault(at, []).append(add.cast(inner[name], working(types[name], half), name in chosen.blocked))
+    placed = before.pop(-1, [])
     for at, name, to_blocks in chosen.conversions:
-        before.setdefault(at, []).append(add.trans_data(inner[name], to_blocks))
+        value = views[at].get(name, inner[name]) if at < len(views) else inner[name]
+        before.setdefault(at, []).append(add.trans_data(value, to_blocks))
     steps: list[Step] = []
     for at, (unit, made) in enumerate(zip(units, lowered, strict=True)):
         placed += before.get(at, [])
         if made is None:
-            steps.append(Step(unit, None, None))
+            steps.append(Step(unit, None, None, choices[at]))
             continue
-        kernel = _planned(unit, made, chosen.wants[at], target.input_format)
-        steps.append(Step(unit, kernel, made.lowered))
+        if at in free:
+            steps.append(Step(unit, None, made.lowered, choices[at]))
+            continue
+        kernel = _planned(unit, made, chosen.wants[at], chosen.blocked, target.input_format)
+        steps.append(Step(unit, kernel, made.lowered, choices[at]))
         placed.append(Placed(kernel, unit.inputs, unit.outputs))
     placed += before.get(len(units), [])
     placed += [add.cast(inner[n], types[n]) for n in outputs if types[n].dtype != inner[n].dtype]
-    streams = _streams(placed, aliases, target)
+    placed = [replace(p, kernel=target.bank.scheduled(p.kernel)) for p in placed]
+    streams = _streams(placed, aliases, notask.places(units, free), target)
     kernels = tuple(replace(p.kernel, stream=s) for p, s in zip(placed, streams.stream, strict=True))
     return Plan(
         tuple(steps),
@@ -127,13 +142,40 @@ def make_plan(
         memory(steps, inner, inputs, outputs, target.reuse),
         {"trans_data": chosen.inserted, "trans_data_cancelled": chosen.cancelled},
         streams.events,
+        dict(Counter(free.values())),
     )
 
 
-def step_of(unit: Unit, types: Mapping[str, Operand], precision: str) -> Step:
-    """A unit without a plan, for models whose plans are those of their gears: only whether it computes matters."""
-    made = lower_unit(unit, {name: working(value, precision) for name, value in types.items()})
-    return Step(unit, None, made.lowered if made is not None else None)
+def unplanned(units: Sequence[Unit], types: Mapping[str, Operand], precision: Precision, chip: Soc) -> Plan:
+    """The steps of a model whose plans are those of its gears: only whether a unit computes, and in what type, matters."""
+    choices, _ = assign(units, types, precision, chip)
+    made = [lower_unit(unit, seen(unit, types, choice)) for unit, choice in zip(units, choices, strict=True)]
+    return Plan(tuple(Step(u, None, m.lowered if m else None, c) for u, m, c in zip(units, made, choices, strict=True)))
+
+
+def _casts(
+    units: Sequence[Unit],
+    choices: Sequence[Choice],
+    types: Mapping[str, Operand],
+    held: Mapping[str, str],
+    inputs: Sequence[str],
+) -> list[tuple[int, str, str]]:
+    """(unit it stands before, value, type) of each change of type between kernels, once for a value and type. Inputs of the
+    model change at the start (unit -1), in their order."""
+    first: list[tuple[int, str, str]] = []
+    later: list[tuple[int, str, str]] = []
+    known: set[tuple[str, str]] = set()
+    outside = set(inputs)
+    for at, (unit, choice) in enumerate(zip(units, choices, strict=True)):
+        for name in unit.inputs:
+            value = types.get(name)
+            if value is None or value.constant or value.dtype != FLOAT or held.get(name, FLOAT) == choice.reads:
+                continue
+            if (name, choice.reads) not in known:
+                known.add((name, choice.reads))
+                place, where = (-1, first) if name in outside else (at, later)
+                where.append((place, name, choice.reads))
+    return [*sorted(first, key=lambda c: list(inputs).index(c[1])), *later]
 
 
 def reshaped(units: Sequence[Unit], lowered: Sequence[Lowering | None]) -> dict[str, str]:
@@ -146,8 +188,9 @@ def reshaped(units: Sequence[Unit], lowered: Sequence[Lowering | None]) -> dict[
     return aliases
 
 
-def _planned(unit: Unit, made: Lowering, wants: set[str], input_format: str) -> Kernel:
-    """The kernel in its storage formats; blocks hold padding, so they weigh more."""
+def _planned(unit: Unit, made: Lowering, wants: set[str], blocked: set[str], input_format: str) -> Kernel:
+    """The kernel in its storage formats; blocks hold padding, so they weigh more. wants, blocked: what it reads, and what is
+    made, in blocks."""
     heavy = made.lowered.work.form in format.HEAVY
     reads: list[Stored] = []
     padding = 0
@@ -156,9 +199,9 @@ def _planned(unit: Unit, made: Lowering, wants: set[str], input_format: str) -> 
         reads.append(fixed or format.stored(value, value.name in wants, input_format, heavy))
         if value.name in wants:
             padding += int(prod(reads[-1].dims) * value.element_bytes) - value.bytes
-    writes = [format.stored(w, bool(wants), input_format, heavy) for w in made.writes]
+    writes = [format.stored(w, w.name in blocked, input_format, heavy) for w in made.writes]
     work = made.lowered.work
-    if wants:
+    if wants or any(w.name in blocked for w in made.writes):
         grown = sum(int(prod(s.dims) * w.element_bytes) - w.bytes for s, w in zip(writes, made.writes, strict=True))
         work = replace(work, read_bytes=work.read_bytes + padding, write_bytes=work.write_bytes + grown)
     return _kernel(unit.name, made.lowered.op_type, work, reads, writes, unit.origin)
@@ -186,11 +229,21 @@ def _kernel(name: str, op_type: str, work: Work, reads: Sequence[Stored], writes
     )
 
 
-def _streams(placed: Sequence[Placed], aliases: Mapping[str, str], target: Target) -> stream_plan.Streams:
+def _streams(
+    placed: Sequence[Placed], aliases: Mapping[str, str], places: Mapping[str, tuple[str, ...]], target: Target
+) -> stream_plan.Streams:
+    """places: values that have no kernel of their own, and what they are made of."""
     maker: dict[str, int] = {}
     needs: list[list[int]] = []
+
+    def makers(name: str) -> set[int]:
+        name = aliases.get(name, name)
+        if name in maker:
+            return {maker[name]}
+        return {m for part in places.get(name, ()) for m in makers(part)}
+
     for at, each in enumerate(placed):
-        needs.append(sorted({maker[n] for n in (aliases.get(r, r) for r in each.reads) if n in maker}))
+        needs.append(sorted({m for r in each.reads for m in makers(r)}))
         maker |= dict.fromkeys(each.makes, at)
     durations = [kernel_cost(p.kernel.work, target.chip).duration for p in placed]
     return stream_plan.assign(needs, durations, target.single_stream)
@@ -200,7 +253,10 @@ def memory(
     steps: Sequence[Step], types: Mapping[str, Operand], inputs: Sequence[str], outputs: Sequence[str], reuse: bool
 ) -> dict[str, int]:
     """Bytes of feature_map, weights, workspace, and what reuse saved (in_place: the part of it that needed no second buffer)."""
-    root: dict[str, str] = {}  # a reshaped value is the same memory
+    root: dict[str, str] = {}  # a reshaped value is the same memory, and a part lies in what it is a part of
+    for step in steps:
+        if step.kernel is None and step.lowered is not None:
+            root |= dict.fromkeys(step.unit.inputs, step.unit.outputs[0])
 
     def of(name: str) -> str:
         while name in root:
@@ -216,10 +272,10 @@ def memory(
             if name in types and types[name].constant:
                 weights[name] = max(weights.get(name, 0), _weight_bytes(name, step, types))
         for name in step.unit.outputs:
-            if step.kernel is None and step.unit.inputs:
+            if step.kernel is None and step.lowered is None and step.unit.inputs:
                 root[name] = step.unit.inputs[0]
             else:
-                made[name] = at
+                made.setdefault(of(name), at)
     outside = {of(o) for o in outputs} | set(inputs)
     blocks = {n: [types[n].bytes, at, last.get(n, at)] for n, at in made.items() if n in types and n not in outside}
     saved_in_place = _in_place(steps, blocks, of) if reuse else 0

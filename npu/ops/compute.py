@@ -1,19 +1,21 @@
 """The one place of arithmetic: an .om (or any ONNX) file is an onnxruntime session, built when first run.
 
-Where onnxruntime lacks an operator or is known to differ from the standard (ROUTED) the whole model goes to onnx.reference.
-Files come from strangers, so before anything runs: size, seal, number of expanded nodes, onnx.checker; a model with loops
-runs under a watchdog.
+Where onnxruntime lacks an operator or is known to differ from the standard (npu.ops.routes) the whole model goes to
+onnx.reference. Files come from strangers, so before anything runs: size, seal, number of expanded nodes, onnx.checker; a model
+with loops runs under a watchdog.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from npu import om
+from npu.ops.routes import routed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,10 +27,7 @@ THREADS = 2  # of one session: enough for the models here, leaves the script its
 MAX_NODES = 200_000  # expanded over function calls; a file of 26 nested functions reaches 2^25
 TIME_LIMIT = 120.0  # s of real time for one run of a model with loops
 CACHED = 16  # sessions kept by file hash
-# onnxruntime runs these and gives something else than the standard says (measured on the node tests of onnx 1.23).
-ROUTED = {"DFT", "STFT", "MaxUnpool"}
-# Element types from here on (bfloat16, complex, 8 bits and less) cannot be handed to onnxruntime as numpy arrays.
-UNFED = {14, 15, *range(16, 32)}
+MEMORY_SHARE = 0.5  # of the machine's memory, for the arithmetic of all models
 LOOPS = {"Loop", "Scan"}
 
 
@@ -124,7 +123,7 @@ def build(proto: Any, path: str | None) -> Built:
         raise ComputeError(f"not a valid model: {_line(error)}") from error
     loops = bool(operators & LOOPS)
     refused = "onnxruntime is not used for it"
-    if not operators & ROUTED and not _differs(proto) and not _unfed(proto):
+    if not routed(proto, operators):
         try:
             return Built(_onnxruntime(path if path is not None else proto.SerializeToString()), loops, True)
         except _peer_errors() as error:
@@ -137,30 +136,28 @@ def build(proto: Any, path: str | None) -> Built:
         raise ComputeError(f"{refused}; onnx.reference: {_line(error)}") from error
 
 
-def _differs(proto: Any) -> bool:
-    """True for uses of an operator that onnxruntime answers differently: causal or masked-length Attention, training Dropout."""
-    for node in (n for part in (proto.graph, *proto.functions) for n in part.node):
-        if node.op_type == "Dropout" and len(node.input) > 2:
-            return True
-        causal = any(a.name == "is_causal" and a.i for a in node.attribute)
-        if node.op_type == "Attention" and (causal or len(node.output) > 3 or len(node.input) > 6):
-            return True
-    return False
-
-
-def _unfed(proto: Any) -> bool:
-    return any(v.type.tensor_type.elem_type in UNFED for v in (*proto.graph.input, *proto.graph.output))
-
-
 def _onnxruntime(source: str | bytes) -> Engine:
     import onnxruntime
 
+    _limit_memory()
     options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.use_env_allocators", "1")
     options.intra_op_num_threads = THREADS
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
     made: Engine = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     return made
+
+
+@cache
+def _limit_memory() -> None:
+    """Let all sessions together take at most a share of the machine's memory: a few bytes can ask for a tensor of many GiB."""
+    import onnxruntime
+
+    most = int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * MEMORY_SHARE)
+    kind, default = onnxruntime.OrtAllocatorType.ORT_ARENA_ALLOCATOR, onnxruntime.OrtMemType.DEFAULT
+    arena = onnxruntime.OrtArenaCfg({"max_mem": most, "arena_extend_strategy": 1})  # 1: as much as is asked for
+    onnxruntime.create_and_register_allocator(onnxruntime.OrtMemoryInfo("Cpu", kind, 0, default), arena)
 
 
 def _watched(engine: Any, inputs: Mapping[str, Array], time_limit: float) -> list[Array]:

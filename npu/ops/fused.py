@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from npu.cost.work import Work
-from npu.ops.kernel import AICPU_ARITHMETIC, aicpu, compute_type, read_bytes, row, vector, write_bytes
+from npu.ops import aipp
+from npu.ops.kernel import CUBE_TYPES, aicpu, compute_type, read_bytes, row, vector, write_bytes
 from npu.ops.node import Lowered, Node
 
 VECTOR = ("Gelu", "Swish", "HardSwish", "HardSigmoid", "Mish")
@@ -14,13 +15,16 @@ ATTENTION = "FlashAttentionScore"
 
 
 def lower(kernel: str, node: Node, dims: tuple[int, ...] = ()) -> Lowered:
-    """The kernel of a group. node: what crosses its border; dims: of an attention, (batch, heads, queries, keys, width)."""
+    """The kernel of a group. node: what crosses its border; dims: of an attention, (batch, heads, queries, keys, width); of
+    preprocessing, (bytes it reads,)."""
     if kernel in VECTOR:
         return vector(node, kernel)
     if kernel == ATTENTION:
-        if compute_type(node) in AICPU_ARITHMETIC:
+        if compute_type(node) not in CUBE_TYPES:
             return aicpu(node, kernel)
         return Lowered(kernel, Work("attention", kernel, compute_type(node), dims, read_bytes(node), write_bytes(node)))
+    if kernel == aipp.NAME:
+        return aipp.lowered(node, dims)
     if kernel in ROWS:
         return row(node, kernel, prod(max(d, 1) for d in node.outputs[0].dims[:-1]))
     raise KeyError(kernel)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from npu.cost.work import Work
+from npu.dtypes import NARROW
 from npu.ops.node import Lowered, Node
 
 # Element types no vector instruction takes: such a kernel runs on the AI CPU.
-AICPU_TYPES = {"float64", "string", "complex64", "complex128", "uint64", "uint32", "uint16", ""}
+AICPU_TYPES = {"float64", "string", "complex64", "complex128", "uint64", "uint32", "uint16", "", *NARROW}
 AICPU_ARITHMETIC = AICPU_TYPES | {"int64"}
 CUBE_TYPES = {"float16", "bfloat16", "float32", "int8", "uint8"}  # what the cube multiplies
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from npu.ops.kernel import aicpu, matmul, row
-from npu.ops.node import Lower, Lowered, Node, Operand
+from npu.ops.node import Lower, Lowered, Node, Operand, Stored
+from npu.ops.storage import fractal_nz
 
 
-def _product(node: Node, left: Operand | None, right: Operand | None) -> Lowered:
+def product(node: Node, left: Operand | None, right: Operand | None) -> Lowered:
+    """A product of two operands of the node with broadcast leading dims."""
     if left is None or right is None or not left.dims or not right.dims:
         return aicpu(node, "MatMulV2")
     a, b = (tuple(max(d, 1) for d in o.dims) for o in (left, right))
@@ -24,13 +27,23 @@ def _product(node: Node, left: Operand | None, right: Operand | None) -> Lowered
     return matmul(node, name, batch, m, n, k)
 
 
+def blocked(node: Node, index: int, made: Lowered) -> Lowered:
+    """The product with its constant right matrix in FRACTAL_NZ, which is padded to whole blocks."""
+    weight = node.inputs[index]
+    if made.work.form != "matmul" or weight is None or not weight.constant or len(weight.dims) < 2 or min(weight.dims) < 1:
+        return made
+    stored = Stored(fractal_nz(weight.dims, weight.dtype), "FRACTAL_NZ", weight.dtype)
+    padded = int(prod(stored.dims) * weight.element_bytes) - weight.bytes
+    return replace(made, work=replace(made.work, read_bytes=made.work.read_bytes + padded), stored={index: stored})
+
+
 def mat_mul(node: Node) -> Lowered:
-    return _product(node, node.inputs[0], node.inputs[1])
+    return blocked(node, 1, product(node, node.inputs[0], node.inputs[1]))
 
 
 def qlinear_mat_mul(node: Node) -> Lowered:
-    made = _product(node, node.inputs[0], node.inputs[3])
-    return Lowered("QuantBatchMatmulV3", made.work)
+    made = product(node, node.inputs[0], node.inputs[3])
+    return blocked(node, 3, Lowered("QuantBatchMatmulV3", made.work))
 
 
 def gemm(node: Node) -> Lowered:
@@ -39,7 +52,7 @@ def gemm(node: Node) -> Lowered:
         return aicpu(node, "MatMulV2")
     m, k = left.dims[::-1] if node.number("transA", 0) else left.dims
     n = right.dims[0] if node.number("transB", 0) else right.dims[1]
-    return matmul(node, "MatMulV2", 1, max(m, 1), max(n, 1), max(k, 1))
+    return blocked(node, 1, matmul(node, "MatMulV2", 1, max(m, 1), max(n, 1), max(k, 1)))
 
 
 def einsum(node: Node) -> Lowered:

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from npu.cost.work import Work
 from npu.dtypes import DTYPES
 
-# Bytes of element types a model may hold inside although no model input can have them.
-INNER_BYTES = {"complex128": 16.0, "int4": 0.5, "uint4": 0.5, "int2": 0.25, "uint2": 0.25, "float8": 1.0, "float4": 0.5}
-
 
 @dataclass(frozen=True, slots=True)
 class Operand:
@@ -35,7 +32,7 @@ class Operand:
 
     @property
     def element_bytes(self) -> float:
-        return float(DTYPES[self.dtype][1]) if self.dtype in DTYPES else INNER_BYTES.get(self.dtype, 4.0)
+        return float(DTYPES[self.dtype][1]) if self.dtype in DTYPES else 4.0
 
     @property
     def bytes(self) -> int:

@@ -15,6 +15,7 @@ from npu.ops import (
     matmul,
     norm,
     pool,
+    preview,
     quant,
     reduce,
     reshape,
@@ -22,6 +23,7 @@ from npu.ops import (
     search,
     softmax,
 )
+from npu.ops.microsoft import products, quantised, transformer
 from npu.ops.node import Lower, Lowered, Node
 
 FAMILIES: tuple[ModuleType, ...] = (
@@ -42,23 +44,33 @@ FAMILIES: tuple[ModuleType, ...] = (
     control,
 )
 DOMAINS = ("", "ai.onnx")
+MICROSOFT = "com.microsoft"
+# Operators of other domains by the domain.
+FOREIGN: dict[str, dict[str, Lower]] = {
+    MICROSOFT: products.OPS | quantised.OPS | transformer.OPS,
+    "ai.onnx.preview": preview.OPS,
+    "ai.onnx.preview.training": preview.TRAINING,
+}
 
 
 @cache
 def table() -> dict[str, Lower]:
-    """ONNX operator -> its rule, over all families."""
+    """ONNX operator of the default domain -> its rule, over all families."""
     made: dict[str, Lower] = {}
     for family in FAMILIES:
         made |= family.OPS
     return made
 
 
+def rules(domain: str) -> dict[str, Lower]:
+    """The operators of a domain with their rules; none for an unknown domain."""
+    return table() if domain in DOMAINS else FOREIGN.get(domain, {})
+
+
 def supported(domain: str, op_type: str) -> bool:
-    return domain in DOMAINS and op_type in table()
+    return op_type in rules(domain)
 
 
 def lower(node: Node) -> Lowered | None:
     """The kernel of a node, None where it needs none. KeyError for an operator that is not supported()."""
-    if node.domain not in DOMAINS:
-        raise KeyError(f"{node.domain}::{node.op_type}")
-    return table()[node.op_type](node)
+    return rules(node.domain)[node.op_type](node)

@@ -5,11 +5,12 @@ A result is kept when it is small or not larger than what it is made from: foldi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from npu.graph import walk
 from npu.graph.shapes import infer
-from npu.graph.types import node_of, operands
+from npu.graph.types import Operands, node_of
 from npu.ops.compute import ComputeError, evaluate
 from npu.ops.node import Operand
 
@@ -51,7 +52,7 @@ def run(proto: Any) -> int:
 
 def _round(proto: Any) -> int:
     graph = proto.graph
-    types = operands(graph)
+    types = Operands(graph)
     known = {t.name for t in graph.initializer}
     chosen: list[Any] = []
     shapes: dict[str, list[int]] = {}
@@ -87,7 +88,7 @@ def _shape(node: Any, value: Operand) -> list[int]:
     return list(value.dims)[bounds.get("start", 0) : bounds.get("end", len(value.dims))]
 
 
-def _foldable(node: Any, known: set[str], types: dict[str, Operand]) -> bool:
+def _foldable(node: Any, known: set[str], types: Mapping[str, Operand]) -> bool:
     if node.domain or node.op_type in RANDOM | KEPT or any(a.HasField("g") or a.graphs for a in node.attribute):
         return False
     if any(i and i not in known for i in node.input) or not any(o for o in node.output):

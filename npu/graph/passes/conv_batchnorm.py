@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from npu.graph.passes.base import NearMiss, Outcome, Work
-from npu.graph.passes.matcher import constant
+from npu.graph.passes.matcher import is_constant
 from npu.graph.passes.rewriting import note, set_input, weight
 from npu.patterns import named
 
@@ -47,18 +47,19 @@ def refusal(conv: Any, norm: Any) -> str:
         return f"the convolution's output {result.name} is also used by {other}"
     if norm.attributes.get_int("training_mode", 0) or any(o.uses() or o.is_graph_output() for o in norm.outputs[1:]):
         return "the batch normalisation is in training mode"
-    if constant(conv.inputs[1]) is None:
+    if not is_constant(conv.inputs[1]):
         return "the filter is not constant"
-    if len(conv.inputs) > 2 and conv.inputs[2] is not None and constant(conv.inputs[2]) is None:
+    if len(conv.inputs) > 2 and conv.inputs[2] is not None and not is_constant(conv.inputs[2]):
         return "the bias of the convolution is not constant"
     for what, value in zip(STATISTICS, norm.inputs[1:5], strict=True):
-        if constant(value) is None:
+        if not is_constant(value):
             return f"{what} of the batch normalisation is not constant"
     return ""
 
 
-def fold(graph: Any, conv: Any, norm: Any) -> None:
-    """Rewrite the pair into one convolution with new weights and bias; it takes over the normalisation's output."""
+def fold(graph: Any, conv: Any, norm: Any, axis: int = 0) -> None:
+    """Rewrite the pair into one convolution with new weights and bias; it takes over the normalisation's output. axis: of the
+    filter's output channels."""
     import numpy as np
     import onnx_ir as ir
 
@@ -67,7 +68,8 @@ def fold(graph: Any, conv: Any, norm: Any) -> None:
     factor = scale / np.sqrt(variance + norm.attributes.get_float("epsilon", EPSILON))
     has_bias = len(conv.inputs) > 2 and conv.inputs[2] is not None
     old = conv.inputs[2].const_value.numpy().astype(np.float64) if has_bias else 0.0
-    new_weight = (filters.astype(np.float64) * factor.reshape(-1, *[1] * (filters.ndim - 1))).astype(filters.dtype)
+    along = [1] * axis + [-1] + [1] * (filters.ndim - 1 - axis)
+    new_weight = filters * factor.reshape(along).astype(filters.dtype)
     new_bias = ((old - mean) * factor + bias).astype(filters.dtype)
     dtype = conv.inputs[1].dtype
     conv.replace_input_with(1, weight(graph, f"{conv.name}_weight_bn", new_weight, dtype))

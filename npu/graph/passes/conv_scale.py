@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from npu.graph.passes.base import Outcome, Work
-from npu.graph.passes.matcher import constant, escapes
+from npu.graph.passes.matcher import escapes, is_constant
 from npu.graph.passes.rewriting import note, set_input, weight
 from npu.patterns import named
 
@@ -31,7 +31,7 @@ def _run(work: Work, name: str, operator: str) -> Outcome:
             continue
         for value, other in (node.inputs, node.inputs[::-1]):
             conv = value.producer() if value is not None else None
-            if conv is None or conv.op_type != "Conv" or conv.domain or constant(other) is None:
+            if conv is None or conv.op_type != "Conv" or conv.domain or not is_constant(other):
                 continue
             outcome.matched += 1
             reason = refusal(conv, node, other)
@@ -45,9 +45,9 @@ def _run(work: Work, name: str, operator: str) -> Outcome:
 
 
 def refusal(conv: Any, node: Any, other: Any) -> str:
-    if constant(conv.inputs[1]) is None:
+    if not is_constant(conv.inputs[1]):
         return "the filter is not constant"
-    if len(conv.inputs) > 2 and conv.inputs[2] is not None and constant(conv.inputs[2]) is None:
+    if len(conv.inputs) > 2 and conv.inputs[2] is not None and not is_constant(conv.inputs[2]):
         return "the bias of the convolution is not constant"
     if _per_channel(conv, other) is None:
         return f"{other.name} of shape {list(other.shape)} is no number per channel"
@@ -58,11 +58,11 @@ def _per_channel(conv: Any, value: Any) -> Any:
     """The factors as one vector over the output channels; None when the constant varies along another axis."""
     import numpy as np
 
-    array, filters = value.const_value.numpy(), conv.inputs[1].const_value.numpy()
-    if array.size == 1 and array.ndim <= filters.ndim:
-        return np.full(filters.shape[0], array.reshape(-1)[0], np.float64)
-    wanted = (filters.shape[0], *[1] * (filters.ndim - 2))
-    padded = (1,) * (filters.ndim - array.ndim) + array.shape
+    array, filters = value.const_value.numpy(), tuple(conv.inputs[1].const_value.shape.numpy())
+    if array.size == 1 and array.ndim <= len(filters):
+        return np.full(filters[0], array.reshape(-1)[0], np.float64)
+    wanted = (filters[0], *[1] * (len(filters) - 2))
+    padded = (1,) * (len(filters) - array.ndim) + array.shape
     return array.reshape(-1).astype(np.float64) if padded == (1, *wanted) else None
 
 
@@ -74,7 +74,7 @@ def fold(graph: Any, conv: Any, node: Any, other: Any) -> None:
     has_bias = len(conv.inputs) > 2 and conv.inputs[2] is not None
     bias = conv.inputs[2].const_value.numpy().astype(np.float64) if has_bias else np.zeros(filters.shape[0])
     if node.op_type == "Mul":
-        scaled = (filters.astype(np.float64) * factor.reshape(-1, *[1] * (filters.ndim - 1))).astype(filters.dtype)
+        scaled = filters * factor.reshape(-1, *[1] * (filters.ndim - 1)).astype(filters.dtype)
         conv.replace_input_with(1, weight(graph, f"{conv.name}_weight_scaled", scaled, conv.inputs[1].dtype))
         bias = bias * factor
     else:

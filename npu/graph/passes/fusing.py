@@ -30,8 +30,9 @@ def whole(
     outcome = Outcome()
     refused: dict[int, NearMiss] = {}
     seen: set[int] = set()
+    nodes = list(work.graph)
     for form in forms:
-        for root in work.graph:
+        for root in nodes:
             if root.op_type not in form.pattern.types or id(root) in work.held:
                 continue
             found = match(form.pattern, root)
@@ -81,8 +82,9 @@ def behind(work: Work, name: str, forms: Sequence[tuple[str, Op]], heads: Collec
     for group in work.groups:
         if group.kernel in ACTIVATIONS:
             take(group.kernel, group.nodes, group.root, outer(group.nodes))
+    nodes = list(work.graph)
     for label, form in forms:
-        for root in work.graph:
+        for root in nodes:
             if root.op_type not in form.types or id(root) in work.held:
                 continue
             found = match(form, root)

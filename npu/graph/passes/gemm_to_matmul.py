@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from npu.graph.passes.base import Outcome, Work
-from npu.graph.passes.matcher import constant
+from npu.graph.passes.matcher import is_constant
 from npu.graph.passes.rewriting import weight
 from npu.patterns import named
 
@@ -33,7 +33,7 @@ def refusal(gemm: Any) -> str:
         return f"alpha {number('alpha', 1.0):g} and beta {number('beta', 1.0):g} are not 1"
     if gemm.attributes.get_int("transA", 0):
         return "the left matrix is transposed"
-    if gemm.attributes.get_int("transB", 0) and constant(gemm.inputs[1]) is None:
+    if gemm.attributes.get_int("transB", 0) and not is_constant(gemm.inputs[1]):
         return f"the transposed matrix {gemm.inputs[1].name} is not constant"
     return ""
 

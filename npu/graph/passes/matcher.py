@@ -49,9 +49,12 @@ class Match:
 
 def constant(value: Any) -> Any | None:
     """The array of a constant value, else None."""
-    if value is None or value.const_value is None or value.is_graph_input():
-        return None
-    return value.const_value.numpy()
+    return value.const_value.numpy() if is_constant(value) else None
+
+
+def is_constant(value: Any) -> bool:
+    """Whether a value is constant; its array is not made."""
+    return value is not None and value.const_value is not None and not value.is_graph_input()
 
 
 def match(pattern: Op, node: Any) -> Match | None:
@@ -94,11 +97,11 @@ def _value(pattern: Op | Var | Const, value: Any, so_far: Match) -> Iterator[Mat
         if found.values.setdefault(pattern.name, value) is value:
             yield found
         return
-    array = constant(value)
-    if array is None:
+    if not is_constant(value):
         return
     if pattern.value is not None:
-        if array.size == 0 or array.dtype.kind not in "fiu":
+        array = constant(value)
+        if array is None or array.size == 0 or array.dtype.kind not in "fiu":
             return
         if abs(array - pattern.value).max() > TOLERANCE * max(abs(pattern.value), 1.0):
             return

@@ -1,4 +1,4 @@
-"""PadConv2dFusionPass: zeros put around an image before a convolution become the convolution's own padding."""
+"""PadConv2dFusionPass and PadDepthwiseConv2dFusionPass: zeros put around an image before a convolution become its own padding."""
 
 from __future__ import annotations
 
@@ -10,22 +10,38 @@ from npu.graph.passes.rewriting import note
 from npu.patterns import named
 
 NAME = named("PadConv2dFusionPass").name
+DEPTHWISE = named("PadDepthwiseConv2dFusionPass").name
 LARGEST = 255  # of one side, what the load instruction of the cube unit takes
 
 
 def run(work: Work) -> Outcome:
+    return _run(work, NAME, False)
+
+
+def run_depthwise(work: Work) -> Outcome:
+    return _run(work, DEPTHWISE, True)
+
+
+def _depthwise(conv: Any) -> bool:
+    """One filter for each channel of the input."""
+    groups = conv.attributes.get_int("group", 1)
+    dims = conv.inputs[0].shape
+    return bool(groups > 1 and dims is not None and len(dims) > 1 and dims[1] == groups)
+
+
+def _run(work: Work, name: str, depthwise: bool) -> Outcome:
     import onnx_ir as ir
 
     outcome = Outcome()
     for conv in list(work.graph):
         pad = conv.inputs[0].producer() if conv.op_type == "Conv" and not conv.domain and conv.inputs[0] is not None else None
-        if pad is None or pad.op_type != "Pad" or pad.domain:
+        if pad is None or pad.op_type != "Pad" or pad.domain or _depthwise(conv) != depthwise:
             continue
         outcome.matched += 1
-        sides = _sides(pad)
+        sides = sides_of(pad)
         reason = refusal(pad, conv, sides)
         if reason or sides is None:
-            outcome.refuse(NAME, pad, reason)
+            outcome.refuse(name, pad, reason)
             continue
         rank = len(sides) // 2
         own = conv.attributes.get_ints("pads", None) or [0] * (2 * rank - 4)
@@ -38,7 +54,8 @@ def run(work: Work) -> Outcome:
     return outcome
 
 
-def _sides(pad: Any) -> list[int] | None:
+def sides_of(pad: Any) -> list[int] | None:
+    """What a Pad adds on each side, before and after of every axis; None where that is not constant."""
     given = pad.attributes.get_ints("pads", None)
     if given is None and len(pad.inputs) > 1:
         array = constant(pad.inputs[1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from npu.graph.passes.base import Outcome, Work
-from npu.graph.passes.matcher import constant, escapes
+from npu.graph.passes.matcher import constant, escapes, is_constant
 from npu.graph.passes.rewriting import removable, take_out
 from npu.patterns import named
 
@@ -58,7 +58,7 @@ def refusal(head: Any, stored: list[Any], nodes: list[Any], root: Any) -> str:
     if not all(id(v) in read for v in head.inputs[:2]):
         return f"only one of the operands of {head.name} is quantised"
     for node in stored:
-        if constant(node.inputs[1]) is None:
+        if not is_constant(node.inputs[1]):
             return f"the scale of {node.name} is not constant"
     return escapes(nodes, root)
 

@@ -6,9 +6,12 @@ clean-ups, which the engine runs in its graph stages, stand before.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from npu.graph.passes import (
     add_norm,
     attention,
+    batchnorm_parts,
     cast_elimination,
     common_subexpressions,
     concat_slice,
@@ -16,13 +19,19 @@ from npu.graph.passes import (
     conv_batchnorm,
     conv_relu,
     conv_scale,
+    conv_transpose_batchnorm,
+    eltwise_cast,
     gelu,
     gemm_to_matmul,
     layer_norm,
     matmul_activation,
     matmul_bias,
+    matmul_cast,
     pad_conv,
+    pad_max_pool,
     quantise,
+    reduce_elementwise,
+    relu,
     reshape_elimination,
     rms_norm,
     softmax,
@@ -40,7 +49,11 @@ PASSES: tuple[Pass, ...] = (
     Pass(transpose_elimination.NAME, GRAPH, 1030, transpose_elimination.run),
     Pass(concat_slice.NAME, GRAPH, 1040, concat_slice.run),
     Pass(quantise.REQUANT, GRAPH, 4010, quantise.run_requant),
+    Pass(batchnorm_parts.NAME, GRAPH, 4040, batchnorm_parts.run),
+    Pass(conv_transpose_batchnorm.NAME, GRAPH, 4065, conv_transpose_batchnorm.run, fixed=True),
     Pass(pad_conv.NAME, GRAPH, 4190, pad_conv.run),
+    Pass(pad_conv.DEPTHWISE, GRAPH, 4191, pad_conv.run_depthwise),
+    Pass(pad_max_pool.NAME, GRAPH, 4192, pad_max_pool.run),
     Pass(conv_batchnorm.NAME, GRAPH, 4060, conv_batchnorm.run),
     Pass(conv_scale.SCALE, GRAPH, 4070, conv_scale.run_scale),
     Pass(conv_scale.BIAS, GRAPH, 4080, conv_scale.run_bias),
@@ -51,7 +64,9 @@ PASSES: tuple[Pass, ...] = (
     Pass(attention.NAME, GRAPH, 4345, attention.run, fixed=True),
     Pass(softmax.NAME, GRAPH, 4344, softmax.run, fixed=True),
     Pass(gelu.NAME, GRAPH, 4350, gelu.run, fixed=True),
+    Pass(relu.NAME, GRAPH, 5080, relu.run),
     Pass(gemm_to_matmul.NAME, GRAPH, 5100, gemm_to_matmul.run),
+    Pass(matmul_cast.NAME, GRAPH, 5110, matmul_cast.run),
     Pass(matmul_bias.NAME, GRAPH, 5120, matmul_bias.run),
     Pass(quantise.CONV, UB, 4000, quantise.run_conv),
     Pass(quantise.PRODUCT, UB, 4010, quantise.run_product),
@@ -59,7 +74,9 @@ PASSES: tuple[Pass, ...] = (
     Pass(conv_activation.NAME, UB, 5000, conv_activation.run),
     Pass(conv_relu.NAME, UB, 5000, conv_relu.run),
     Pass(swish.NAME, UB, 5900, swish.run, fixed=True),
+    Pass(reduce_elementwise.NAME, UB, 5900, reduce_elementwise.run, fixed=True),
     Pass(vector_chain.NAME, UB, 5940, vector_chain.run, fixed=True),
+    Pass(eltwise_cast.NAME, UB, 5980, eltwise_cast.run, fixed=True),
 )
 
 
@@ -78,3 +95,9 @@ def run(work: Work, switches: Switches, open_shapes: bool = False) -> tuple[dict
             counts[kind][each.name] = outcome
             misses += outcome.near_misses
     return counts, misses
+
+
+def left_out(counts: Mapping[str, Mapping[str, Outcome]], switches: Switches) -> dict[str, str]:
+    """The passes that did not run, and why."""
+    idle = (p for p in PASSES if p.name not in counts[p.kind])
+    return {p.name: "open shapes" if switches.on(p.name, p.kind, p.switchable) else "switched off" for p in idle}

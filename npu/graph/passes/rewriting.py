@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+NAMES = "npu.names"  # what a graph keeps for as long as it is worked on
+
 
 def unused(graph: Any, name: str) -> str:
     """That name, or with a number behind it when the graph already has such a value."""
-    taken = set(graph.initializers) | {v.name for v in graph.inputs} | {o.name for n in graph for o in n.outputs}
+    taken = graph.meta.get(NAMES)
+    if taken is None:  # collected once: passes name new values only here
+        taken = set(graph.initializers) | {v.name for v in graph.inputs} | {o.name for n in graph for o in n.outputs}
+        graph.meta[NAMES] = taken
     candidate, number = name, 1
     while candidate in taken:
         number += 1
         candidate = f"{name}_{number}"
+    taken.add(candidate)
     return candidate
 
 

@@ -13,6 +13,7 @@ from npu.graph.passes.matcher import escapes
 from npu.patterns import named
 
 NAME = named("TbeEltwiseFusionPass").name
+LABEL = "Eltwise"
 MOST = 8  # nodes of one kernel: more results than that do not fit the unified buffer side by side
 ELEMENTWISE = {
     "Add",
@@ -76,7 +77,7 @@ def run(work: Work) -> Outcome:
                 outcome.refuse(NAME, maker, reason)
                 continue
             head = known.head if known is not None else maker
-            work.group([maker, node], "Eltwise", NAME, head=head, root=node, rounds=True)
+            work.group([maker, node], LABEL, NAME, head=head, root=node, rounds=True)
             outcome.effected += 1
     return outcome
 
@@ -84,5 +85,5 @@ def run(work: Work) -> Outcome:
 def _vector(work: Work, node: Any) -> bool:
     known = work.held.get(id(node))
     if known is not None:
-        return known.rounds
+        return known.label == LABEL
     return node.op_type in ELEMENTWISE and not node.domain

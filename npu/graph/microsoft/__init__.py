@@ -1,0 +1,1 @@
+"""com.microsoft for onnx: its checker and shape inference learn the supported operators of that domain."""
