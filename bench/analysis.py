@@ -2,7 +2,7 @@
 
 Writes captures in the recorder's layout straight from numpy: `eager` launches every kernel by a call of its own and waits after
 every 40 launches; `sunk` launches models of 200 kernels behind an input copy. Each is then opened and judged in a child process,
-which measures the time of opening, steps, graph, one replay and all rules, and its peak memory.
+which measures the time of opening, steps, graph, one replay, each rule and all of them, and its peak memory.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ TEXTS = (
 LAUNCHES, MODEL = 40, 200  # kernels between two waits; kernels of a model
 COPY_NS = 60_000
 GAP, LEAD, CALL = 550, 2_000, 4_000  # ns: between queued kernels, from call to kernel, of a launching call
+SHOWN_S = 0.05  # rules that take less have no line of their own
 Rows = NDArray[Any]
 
 
@@ -192,6 +193,16 @@ if sys.argv[2] == "parts":
     exact = bool((replay.times() == context.graph.time).all())
     if not exact:
         raise SystemExit("the replay without edits is not exact")
+elif sys.argv[2] == "rules":
+    from profiler.analysis.rules import RULES
+    context = Context(trace)
+    for rule in RULES:
+        before = peak()
+        timed(f"rule {rule.id}_s", lambda rule=rule: list(rule.run(context)))
+        figures[f"rule {rule.id}_mb"] = peak() - before
+    figures = {n: v for n, v in figures.items() if n.startswith("rule ")}
+    print(json.dumps(figures))
+    raise SystemExit
 else:
     timed("analyze_s", lambda: report(trace))
     figures["total_s"] = figures["open_s"] + figures["analyze_s"]
@@ -202,9 +213,10 @@ print(json.dumps(figures))
 
 
 def measured(prof: Path) -> dict[str, float]:
-    """The figures of two children: one that analyses, one that takes the parts apart."""
+    """The figures of three children: one takes the parts apart, one runs rule by rule (the first one that asks for something the
+    rules share pays for it; MB: by how much the peak rose), one analyses."""
     figures: dict[str, float] = {}
-    for what in ("parts", "whole"):
+    for what in ("parts", "rules", "whole"):
         done = subprocess.run([sys.executable, "-c", CHILD, str(prof), what], capture_output=True, text=True, check=True)
         figures |= json.loads(done.stdout)
     return figures
@@ -225,9 +237,14 @@ def main() -> None:
         print(json.dumps(figures, indent=1))
         return
     for name in next(iter(figures.values())):
-        unit = name.rpartition("_")[2]
+        what, _, unit = name.rpartition("_")
+        if what.startswith("rule "):
+            if unit == "s" and any(figures[kind][name] >= SHOWN_S for kind in figures):
+                cells = "".join(f"{figures[kind][name]:10.3f} s{figures[kind][what + '_mb']:6.0f} MB" for kind in figures)
+                print(f"{what:32}{cells}")
+            continue
         cells = "".join(f"{figures[kind][name]:10.3f}" if unit == "s" else f"{figures[kind][name]:10.0f}" for kind in figures)
-        print(f"{name.rpartition('_')[0]:16}{cells} {unit}")
+        print(f"{what:16}{cells} {unit}")
 
 
 if __name__ == "__main__":

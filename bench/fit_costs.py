@@ -21,7 +21,7 @@ import csv
 import statistics
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import exp, log
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -295,16 +295,19 @@ def by_operator(measured: Iterable[Point], form: str) -> dict[str, list[Point]]:
     return groups
 
 
-def fit_vector(measured: Sequence[Point], tables: Tables) -> Tables:
+def fit_vector(measured: Sequence[Point], tables: Tables, wanted: Collection[str] | None = None) -> Tables:
+    """wanted: the operators that are fitted (None: all)."""
     for form in VECTOR_FORMS:
         tables = fit_generic(form, measured, tables)
         for op, mine in by_operator(measured, form).items():
+            if wanted is not None and op not in wanted:
+                continue
             if len(mine) >= ROWS_FOR_OWN:
                 tables = fit_operator((form, op, ""), mine, tables)
             for dtype, count in Counter(p.case.works[0].dtype for p in mine).items():
                 if ROWS_FOR_OWN <= count < len(mine):
                     tables = _fit_type((form, op, dtype), [p for p in mine if p.case.works[0].dtype == dtype], tables)
-    return fit_chains(measured, tables)
+    return fit_chains(measured, tables, wanted)
 
 
 def _fit_type(key: tuple[str, str, str], mine: Sequence[Point], tables: Tables) -> Tables:
@@ -317,7 +320,7 @@ def _fit_type(key: tuple[str, str, str], mine: Sequence[Point], tables: Tables) 
     return fit_operator(key, mine, tables) if honest < 0.5 * statistics.fmean(r.off(base) for r in rows) else tables
 
 
-def fit_chains(measured: Sequence[Point], tables: Tables) -> Tables:
+def fit_chains(measured: Sequence[Point], tables: Tables, wanted: Collection[str] | None = None) -> Tables:
     """Operators known from chains only, most frequent first."""
     known = {op for form in VECTOR_FORMS for op in by_operator(measured, form)} | set(CONVERSIONS)
     chains: dict[tuple[str, str], list[Point]] = defaultdict(list)
@@ -326,7 +329,7 @@ def fit_chains(measured: Sequence[Point], tables: Tables) -> Tables:
             for form, op in {(w.form, w.op) for w in p.case.works if w.form in VECTOR_FORMS and w.op not in known}:
                 chains[form, op].append(p)
     for (form, op), mine in sorted(chains.items(), key=lambda item: -len(item[1])):
-        if len(mine) >= ROWS_FOR_OWN:
+        if len(mine) >= ROWS_FOR_OWN and (wanted is None or op in wanted):
             tables = fit_operator((form, op, ""), mine, tables)
     return tables
 
@@ -335,12 +338,14 @@ def start() -> Tables:
     return Tables(dict(fits.table()), dict(overheads()), dict(vector.table()))
 
 
-def fit(measured: Sequence[Point], tables: Tables, touched: Iterable[str] | None = None) -> Tables:
-    """All constants. touched: only what rows of these families have a part in (None: everything)."""
+def fit(
+    measured: Sequence[Point], tables: Tables, touched: Iterable[str] | None = None, operators: Collection[str] | None = None
+) -> Tables:
+    """All constants. touched: only what rows of these families have a part in, operators: only these (None: everything)."""
     wanted = None if touched is None else set(touched)
     cube = {f for plan in PLANS for f in plan.rows}
     if wanted is None or wanted - cube:  # first, because chains hold vector kernels beside the cube's
-        tables = fit_vector(measured, tables)
+        tables = fit_vector(measured, tables, operators)
     for plan in PLANS:
         if wanted is None or wanted & set(plan.rows):
             tables = fit_cube(plan, measured, tables)
@@ -358,7 +363,7 @@ def errors(measured: Iterable[Point], tables: Tables) -> Errors:
 
 
 def without(measured: Sequence[Point], tables: Tables, key: Callable[[int, Point], str]) -> Errors:
-    """Errors of rows left out of the fit, group by group."""
+    """Errors of rows left out of the fit, group by group. Rows that nothing else can be fitted for are judged by nobody."""
     found: Errors = defaultdict(list)
     groups: dict[str, list[Point]] = defaultdict(list)
     for i, p in enumerate(measured):
@@ -366,17 +371,38 @@ def without(measured: Sequence[Point], tables: Tables, key: Callable[[int, Point
     for group in groups.values():
         inside = set(map(id, group))
         rest = [p for p in measured if id(p) not in inside]
-        made = fit(rest, forget(tables, rest), {p.case.family for p in group})
-        for family, values in errors(group, made).items():
+        judged = [p for p in group if known(p, rest)]
+        if not judged:
+            continue
+        made = fit(rest, forget(tables, rest), {p.case.family for p in judged}, {w.op for p in judged for w in p.case.works})
+        for family, values in errors(judged, made).items():
             found[family] += values
     return found
 
 
+def known(point: Point, rest: Sequence[Point]) -> bool:
+    """Whether the remaining rows fix what a row takes from a fit: its overhead, and for a cube kernel its group's constants."""
+    if point.case.overhead and not any(p.case.overhead == point.case.overhead for p in rest):
+        return False
+    bases = [plan for plan in PLANS if point.case.family in plan.rows and "@" not in plan.group]
+    return all(enough(plan, rest) for plan in bases)
+
+
+def enough(plan: Plan, rest: Sequence[Point]) -> bool:
+    return sum(p.case.family in plan.rows and plan.chip in ("", p.chip.family) for p in rest) >= ROWS_FOR_OWN
+
+
 def forget(tables: Tables, rest: Sequence[Point]) -> Tables:
-    """Tables without the constants of operators that no remaining row shows."""
-    seen = {w.op for p in rest for w in p.case.works}
-    ours = {k: v for k, v in tables.vector.items() if k[1] == "*" or k[1] in seen}
-    return tables._replace(vector=ours)
+    """Tables without the fitted constants that the remaining rows are too few to give again."""
+    rows = Counter((w.form, w.op) for p in rest for w in {(w.form, w.op): w for w in p.case.works}.values())
+    with VECTOR.open(encoding="utf-8", newline="") as stream:
+        fitted = {(r["form"], r["op"], r["dtype"]) for r in csv.DictReader(stream) if r["source"].startswith("fit to")}
+    gone = {k for k in fitted if k[1] != "*" and (k[2] or rows[k[:2]] < ROWS_FOR_OWN)}
+    few = {plan.group for plan in PLANS if "@" in plan.group and not enough(plan, rest)}
+    return tables._replace(
+        cube={k: v for k, v in tables.cube.items() if k[0] not in few},
+        vector={k: v for k, v in tables.vector.items() if k not in gone},
+    )
 
 
 def write(tables: Tables, measured: Sequence[Point], found: Errors, left: Errors) -> None:

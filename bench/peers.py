@@ -1,51 +1,41 @@
-"""Speed beside other analyzers on the same events: `python bench/peers.py [kernels] [--venvs DIR] [--json]` (default 100,000).
+"""Beside other tools: `python bench/peers.py [kernels] [--text DIR --db DIR] [--venvs DIR] [--json] [--write]` (100,000 kernels).
 
-One training-like run (a launch per kernel, a wait after every 40, marked steps) is written twice: as a torch_npu profile, which
-msprof-analyze's advisor and we read, and as a Kineto trace, which HolisticTraceAnalysis reads. Each tool runs in a child process
-of its own; the figures are its time from start to finished analysis (imports told apart) and its peak memory. The peers are
-installed by pip into virtual environments below --venvs when they are not there yet.
+1. Answers (peer_answers.py): four profiles of known cause through msprof-analyze's advisor and through us. The two real ones are
+   the folders text/level1/rank0 and db/level1/rank0 of Ascend/msinsight's test data; without --text and --db the extracts in
+   tests/data stand for them, in which much is left out.
+2. Speed (peer_traces.py): one training-like run written as a torch_npu profile, as a Kineto trace and as a capture; each tool in
+   a child process of its own, from start to finished analysis, imports told apart, with its peak memory.
+3. Recording (peer_recorders.py): cost of a recorded call, bytes an event, opening the file.
+The peers are installed by pip into virtual environments below --venvs when they are not there. --write makes docs/peers.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
+import gzip
 import json
-import subprocess
+import platform
+import shutil
 import sys
 import tempfile
-import venv
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).parent))
-import analysis as made  # the bench beside this one: the same run as a capture of ours
+import analysis as made
+import peer_answers as answers
+import peer_process as process
+import peer_recorders
+import peer_traces as traces
 
-PEERS = {"HolisticTraceAnalysis": "HolisticTraceAnalysis==0.5.0", "msprof-analyze": "msprof-analyze==26.2.0"}
-BASE = 1_736_408_883_000_000  # us; traces of the real tools count from 1970
-HOST, DEVICE, CANN = 3_000_001, 3_170_820_512, 3_170_820_320  # process ids in the trace
-KERNEL_COLUMNS = """Step Id,Model ID,Task ID,Stream ID,Name,Type,OP State,Accelerator Core,Start Time(us),Duration(us),
-Wait Time(us),Block Dim,Mix Block Dim,HF32 Eligible,Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,
-Output Formats,Context ID"""
-
-# Each prints {"import_s", "work_s", "peak_mb"} after its work on argv[1].
-MEASURE = """
-import json, resource, sys, time
-begun = time.perf_counter()
-{imports}
-imported = time.perf_counter()
-{work}
-line = next(l for l in open("/proc/self/status") if l.startswith("VmHWM"))
-figures = {{"import_s": imported - begun, "work_s": time.perf_counter() - imported, "peak_mb": int(line.split()[1]) / 1024}}
-print(json.dumps(figures))
-"""
-OURS = MEASURE.format(
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "peers.md"
+OURS = process.MEASURE.format(
     imports="from profiler import open as open_trace\nfrom profiler.analysis import analyze",
     work="report = analyze(open_trace(sys.argv[1]))",
 )
-HTA = MEASURE.format(
+HTA = process.MEASURE.format(
     imports="from hta.trace_analysis import TraceAnalysis",
     work="""
 found = TraceAnalysis(trace_dir=sys.argv[1])
@@ -55,138 +45,137 @@ found.get_gpu_kernel_breakdown(visualize=False)
 found.get_cuda_kernel_launch_stats(visualize=False)
 """,
 )
+OPEN = process.MEASURE.format(imports="from profiler import open as open_trace", work="found = open_trace(sys.argv[1])")
+HTA_OPEN = process.MEASURE.format(
+    imports="from hta.trace_analysis import TraceAnalysis", work="found = TraceAnalysis(trace_dir=sys.argv[1])"
+)
 
 
-class Events:
-    """The run as columns in us: launches, waits, kernels and steps."""
-
-    def __init__(self, kernels: int) -> None:
-        api, task = made.eager(kernels)
-        self.call_start, self.call_us = BASE + api["start"] / 1000, (api["end"] - api["start"]) / 1000
-        self.launch = api["correlation"]
-        self.start, self.us = BASE + task["start"] / 1000, (task["end"] - task["start"]) / 1000
-        self.correlation = task["correlation"]
-        self.name = [made.TEXTS[n] for n in task["name"].tolist()]
-        heads = np.flatnonzero(task["name"] == len(made.OPERATORS) - 1)
-        launches = self.call_start[self.launch >= 0][heads]
-        self.steps = list(zip(launches.tolist(), [*launches[1:].tolist(), float(self.start[-1] + self.us[-1])], strict=True))
-
-
-def torch_npu(folder: Path, run: Events) -> Path:
-    """A torch_npu result folder: trace_view.json, kernel_details.csv, step_trace_time.csv and profiler_info_0.json."""
-    prof = folder / "host_1_20250109000000_ascend_pt"
-    out = prof / "ASCEND_PROFILER_OUTPUT"
-    out.mkdir(parents=True)
-    rows: list[dict[str, Any]] = [
-        {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
-        for pid, name in ((HOST, "Python"), (DEVICE, "Ascend Hardware"), (CANN, "CANN"))
-    ]
-    for number, (start, end) in enumerate(run.steps):
-        rows.append({"ph": "X", "name": f"ProfilerStep#{number}", "pid": HOST, "tid": HOST, "ts": f"{start:.3f}",
-                     "dur": end - start, "cat": "cpu_op", "args": {}})  # fmt: skip
-    for start, us, ident in zip(run.call_start.tolist(), run.call_us.tolist(), run.launch.tolist(), strict=True):
-        name = "aclrtSynchronizeStream" if ident < 0 else "launch"
-        rows.append({"ph": "X", "name": f"AscendCL@{name}", "pid": CANN, "tid": HOST, "ts": f"{start:.3f}", "dur": us,
-                     "args": {"Thread Id": HOST, "Mode": "ACL_RTS", "level": "acl", "id": name,
-                              "connection_id": ident}})  # fmt: skip
-        if ident >= 0:
-            rows.append({"ph": "s", "name": f"HostToDevice{ident}", "cat": "HostToDevice", "id": str(ident), "pid": CANN,
-                         "tid": HOST, "ts": f"{start:.3f}"})  # fmt: skip
-    for n, (start, us, ident) in enumerate(zip(run.start.tolist(), run.us.tolist(), run.correlation.tolist(), strict=True)):
-        rows.append({"ph": "X", "name": run.name[n], "pid": DEVICE, "tid": 2, "ts": f"{start:.3f}", "dur": us,
-                     "args": {"Model Id": 4294967295, "Task Type": "AI_CORE", "Physic Stream Id": 2, "Task Id": n % 65536,
-                              "Batch Id": 0, "connection_id": ident}})  # fmt: skip
-        rows.append({"ph": "f", "bp": "e", "name": f"HostToDevice{ident}", "cat": "HostToDevice", "id": str(ident), "pid": DEVICE,
-                     "tid": 2, "ts": f"{start:.3f}"})  # fmt: skip
-    (out / "trace_view.json").write_text(json.dumps(rows))
-    with (out / "kernel_details.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(KERNEL_COLUMNS.replace("\n", "").split(","))
-        firsts = np.array([s for s, _ in run.steps])
-        step = np.searchsorted(firsts, run.start, side="right") - 1
-        for n, (start, us) in enumerate(zip(run.start.tolist(), run.us.tolist(), strict=True)):
-            shapes = '"16,128,768;768,768"', "FLOAT16;FLOAT16", "ND;ND", '"16,128,768"', "FLOAT16", "ND", "N/A"
-            facts = int(step[n]), 4294967295, n % 65536, 2, run.name[n], run.name[n], "dynamic", "AI_CORE"
-            writer.writerow((*facts, f"{start:.3f}\t", f"{us:.3f}", 0, 20, 0, "NO", *shapes))
-    (prof / "profiler_info_0.json").write_text(
-        json.dumps({"config": {"common_config": {}, "experimental_config": {}}, "rank_id": 0})
-    )
-    return prof
+def speed(folder: Path, venvs: Path, kernels: int) -> dict[str, dict[str, Any]]:
+    """Figures by tool and input."""
+    folder.mkdir()
+    run = traces.Events(kernels)
+    profile, trace = traces.torch_npu(folder, run), traces.kineto(folder, run)
+    capture = made.write(folder / "own", "eager", kernels)
+    hta, viz = process.python_of(venvs, "HolisticTraceAnalysis"), process.python_of(venvs, "viztracer")
+    advisor = process.python_of(venvs, "msprof-analyze").with_name("msprof-analyze")
+    words = [str(advisor), "advisor", "all", "-d", str(profile), "-o", str(folder / "advice")]
+    file = trace / "rank0.json"
+    return {
+        "open, Kineto trace: npuscope": process.measured(sys.executable, OPEN, file),
+        "open, Kineto trace: HolisticTraceAnalysis 0.5.0": process.measured(hta, HTA_OPEN, trace),
+        "open, Kineto trace: viztracer 1.1.1": process.measured(viz, peer_recorders.VIZ_OPEN, file),
+        "analyze, Kineto trace: npuscope": process.measured(sys.executable, OURS, file),
+        "analyze, Kineto trace: HolisticTraceAnalysis 0.5.0": process.measured(hta, HTA, trace),
+        "analyze, torch_npu profile: npuscope": process.measured(sys.executable, OURS, profile),
+        "analyze, torch_npu profile: msprof-analyze 26.2.0": process.command(words, profile, folder / "advice.txt"),
+        "analyze, own capture: npuscope": process.measured(sys.executable, OURS, capture),
+    }
 
 
-def kineto(folder: Path, run: Events) -> Path:
-    """A folder with one Kineto trace: the same calls and kernels under the names CUDA profiles have."""
-    place = folder / "kineto"
-    place.mkdir()
-    rows: list[dict[str, Any]] = []
-    for number, (start, end) in enumerate(run.steps):
-        rows.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{number}", "pid": HOST, "tid": HOST, "ts": start,
-                     "dur": end - start, "args": {}})  # fmt: skip
-    for start, us, ident in zip(run.call_start.tolist(), run.call_us.tolist(), run.launch.tolist(), strict=True):
-        name = "cudaStreamSynchronize" if ident < 0 else "cudaLaunchKernel"
-        rows.append({"ph": "X", "cat": "cuda_runtime", "name": name, "pid": HOST, "tid": HOST, "ts": start, "dur": us,
-                     "args": {"correlation": ident}})  # fmt: skip
-    for n, (start, us, ident) in enumerate(zip(run.start.tolist(), run.us.tolist(), run.correlation.tolist(), strict=True)):
-        rows.append({"ph": "X", "cat": "kernel", "name": run.name[n], "pid": 0, "tid": 7, "ts": start, "dur": us,
-                     "args": {"device": 0, "stream": 7, "correlation": ident}})  # fmt: skip
-    (place / "rank0.json").write_text(json.dumps({"schemaVersion": 1, "distributedInfo": {"rank": 0}, "traceEvents": rows}))
+def extract(source: Path, place: Path) -> Path:
+    """A folder of tests/data as tools expect it: nothing compressed."""
+    shutil.copytree(source, place)
+    for packed in place.rglob("*.gz"):
+        packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+        packed.unlink()
     return place
 
 
-def python_of(venvs: Path, peer: str) -> Path:
-    """The interpreter of a peer's environment, made and filled when it is not there."""
-    home = venvs / peer
-    python = home / "bin" / "python"
-    if not (home / "ready").exists():
-        venv.create(home, with_pip=True, clear=True)
-        subprocess.run([str(python), "-m", "pip", "install", "-q", PEERS[peer]], check=True, stdout=sys.stderr)
-        (home / "ready").touch()
-    return python
-
-
-def measured(python: Path | str, code: str, place: Path) -> dict[str, float]:
-    """The figures a child prints last."""
-    done = subprocess.run([str(python), "-c", code, str(place)], capture_output=True, text=True, cwd=place.parent)
-    if done.returncode:
-        raise SystemExit(f"{python} failed on {place}:\n{done.stderr[-2000:]}")
-    figures: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
-    return figures
-
-
-def advisor(python: Path, place: Path) -> dict[str, float]:
-    """msprof-analyze has only a command: what it takes and its peak, measured by a small parent."""
-    command = [str(python.with_name("msprof-analyze")), "advisor", "all", "-d", str(place), "-o", str(place.parent / "advice")]
-    code = MEASURE.format(
-        imports="import subprocess",
-        work=f"done = subprocess.run({command!r}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)\n"
-        "if done.returncode: sys.exit(done.stderr[-2000:])",
-    ).replace("int(line.split()[1]) / 1024", "resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024")
-    return measured(sys.executable, code, place)
+def page(told: dict[str, Any], rows: list[str]) -> Iterator[str]:
+    """docs/peers.md."""
+    yield "# Beside other tools"
+    yield ""
+    yield (
+        f"One run of `{told['command']}` on {told['cores']} shared cores, Python {platform.python_version()}. "
+        "Made by that run; not edited by hand."
+    )
+    yield ""
+    yield "## The cause"
+    yield ""
+    yield "Four profiles of known cause, through msprof-analyze 26.2.0 (`advisor all`) and `msprof analyze DIR`. What is known:"
+    yield ""
+    yield from (f"- {name}: {truth}" for name, truth in told["truths"].items())
+    yield ""
+    yield "| profile | tool | cause named | time given | further items (with the time they state) | processor s | MB |"
+    yield "|---|---|---|---|---|---|---|"
+    yield from rows
+    yield ""
+    yield (
+        "The time given by us is the gain a replay predicts. Further items are whatever else a tool lists, true or not, and what "
+        "a reader has to weigh; without a time that cannot be done. That independent feeds share a stream is named from a "
+        "capture, not from these files, which do not tell what is independent. msprof-analyze finds slow ranks when it is given "
+        "all ranks' profiles; here it has one, whose waits name rank 5: its summary has the 102 ms of uncovered communication "
+        "and no cause. Its times of operator sequences are sums and may exceed the run."
+    )
+    yield ""
+    yield "## Speed"
+    yield ""
+    yield f"The same {told['kernels']:,} kernels and {told['calls']:,} calls for every tool, each in a process of its own:"
+    yield ""
+    yield "| what | processor s | wall s | peak MB |"
+    yield "|---|---|---|---|"
+    for name, figures in told["speed"].items():
+        yield f"| {name} | {figures['cpu_s']:.1f} | {figures['import_s'] + figures['work_s']:.1f} | {figures['peak_mb']:.0f} |"
+    yield ""
+    yield (
+        "From the start of the process, imports included. HolisticTraceAnalysis: breakdown, idle time, kernels and launches. "
+        "viztracer only opens the file: it draws and does not judge. We apply all rules with replay. HolisticTraceAnalysis 0.5.0 "
+        "needs pandas below 3."
+    )
+    yield ""
+    yield "## Recording"
+    yield ""
+    yield "CPU time of a call, best of several; viztracer traces a Python function that returns its argument, we a pyACL call."
+    yield ""
+    yield "| recorder | unrecorded ns | recorded ns | added ns | bytes an event | events | processor s to open | MB |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for name, f in told["recording"].items():
+        cost = f"{f['plain_ns']:.0f} | {f['recorded_ns']:.0f} | {f['added_ns']:.0f}"
+        yield f"| {name} | {cost} | {f['bytes']:.0f} | {f['events']:,} | {f['cpu_s']:.2f} | {f['peak_mb']:.0f} |"
+    yield ""
+    yield (
+        "A row of ours holds the call site, stream, sizes and ids of a call, and stays readable after a kill. viztracer's file "
+        "is JSON and holds name, place, time and length of every Python call; ours holds calls of the device's library only."
+    )
 
 
 def main() -> None:
-    """Print one line a tool."""
+    """Print the tables, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("kernels", nargs="?", default="100,000")
     parser.add_argument("--venvs", type=Path, default=Path(tempfile.gettempdir()) / "npuscope-peers", help="where the peers live")
+    parser.add_argument("--text", type=Path, help="a torch_npu Level1 text profile: text/level1/rank0_ascend_pt")
+    parser.add_argument("--db", type=Path, help="the same as a database: db/level1/rank0_ascend_pt")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--write", action="store_true", help="make docs/peers.md")
     given = parser.parse_args()
-    run = Events(int(given.kernels.replace(",", "")))
-    with tempfile.TemporaryDirectory() as folder:
-        profile, trace = torch_npu(Path(folder), run), kineto(Path(folder), run)
-        capture = made.write(Path(folder) / "own", "eager", len(run.start))
-        figures = {
-            "npuscope, own capture": measured(sys.executable, OURS, capture),
-            "npuscope, torch_npu profile": measured(sys.executable, OURS, profile),
-            "msprof-analyze, torch_npu profile": advisor(python_of(given.venvs, "msprof-analyze"), profile),
-            "HolisticTraceAnalysis, Kineto": measured(python_of(given.venvs, "HolisticTraceAnalysis"), HTA, trace),
-        }
-    if given.json:
-        print(json.dumps(figures, indent=1))
-        return
-    print(f"{len(run.start):,} kernels, {len(run.call_start):,} calls")
-    for name, values in figures.items():
-        print(f"{name:36}{values['work_s']:8.2f} s   imports {values['import_s']:5.2f} s   peak {values['peak_mb']:6.0f} MB")
+    kernels = int(given.kernels.replace(",", ""))
+    told: dict[str, Any] = {"kernels": kernels, "calls": kernels + kernels // made.LAUNCHES, "cores": len(process.cores())}
+    told["command"] = "python bench/peers.py --text DIR --db DIR --write" if given.text else "python bench/peers.py --write"
+    rows = []
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        text = given.text or extract(ROOT / "tests/data/known_step/rank0_ascend_pt", folder / "extract-text")
+        db = given.db or extract(ROOT / "tests/data/real/db/rank0_ascend_pt", folder / "extract-db")
+        peer = process.python_of(given.venvs, "msprof-analyze")
+        told["truths"], told["answers"] = {}, {}
+        for number, profile in enumerate(answers.inputs(folder, text, db)):
+            out = folder / f"answer{number}"
+            out.mkdir()
+            found = {"msprof-analyze": answers.advisor(peer, profile, out), "npuscope": answers.ours(profile, out)}
+            told["truths"][profile.name] = profile.truth
+            told["answers"][profile.name] = {tool: answer._asdict() for tool, answer in found.items()}
+            rows += answers.lines(profile, found)
+        told["speed"] = speed(folder / "speed", given.venvs, kernels)
+        told["recording"] = peer_recorders.recorders(process.python_of(given.venvs, "viztracer"), folder)
+    if given.write:
+        PAGE.write_text("\n".join(page(told, rows)) + "\n", encoding="utf-8")
+        print(PAGE)
+    elif given.json:
+        print(json.dumps(told, indent=1))
+    else:
+        print("\n".join(page(told, rows)))
 
 
 if __name__ == "__main__":

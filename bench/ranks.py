@@ -3,14 +3,15 @@ of 20,000 tasks).
 
 Writes one capture a rank in the recorder's layout straight from numpy: steps of 1,000 kernels with an all-reduce among the
 eight ranks of a server after every 250; one rank computes 30 % longer. Then `msprof analyze` judges all of them in a child
-process, whose time and whose peak memory (with its workers, sampled every 50 ms) are printed. The answer is checked: the slow
-rank is named.
+process, whose time, processor time (with its workers: what a shared machine does not change much) and peak memory (with its
+workers, sampled every 50 ms) are printed. The answer is checked: the slow rank is named.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -165,14 +166,16 @@ def write(parent: Path, ranks: int, tasks: int, slow: int) -> None:
         (folder / META).write_text(json.dumps(facts | {"simulated": True, "ended_unix": 0}))
 
 
-def memory(pid: int) -> float:
-    """Resident memory of a process and all below it, MB; shared pages count once per process."""
+def memory(pid: int, used: dict[int, float]) -> float:
+    """Resident memory of a process and all below it, MB; shared pages count once per process. used: their processor seconds."""
     total, todo = 0, [pid]
     while todo:
         process = todo.pop()
         try:
             status = Path(f"/proc/{process}/status").read_text()
             total += int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
+            user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+            used[process] = (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
             todo += [int(p) for p in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
         except (OSError, StopIteration):
             continue
@@ -195,6 +198,7 @@ def main() -> None:
         write(parent, given.ranks, given.tasks, slow)
         written = time.perf_counter() - begun
         begun, peak = time.perf_counter(), 0.0
+        used: dict[int, float] = {}
         command = [
             sys.executable,
             "-c",
@@ -208,13 +212,15 @@ def main() -> None:
         answer = Path(scratch) / "answer.json"
         with answer.open("w") as out, subprocess.Popen(command, stdout=out) as child:
             while child.poll() is None:
-                peak = max(peak, memory(child.pid))
+                peak = max(peak, memory(child.pid, used))
                 time.sleep(0.05)
         seconds = time.perf_counter() - begun
         job = json.loads(answer.read_text())["job"]
+    figures: dict[str, Any]
     if slow not in job["named"]:
         raise SystemExit(f"rank {slow} is the slow one; named: {job['named']}")
-    figures = {"write_s": written, "analyze_s": seconds, "peak_mb": peak, "answer": job["findings"][0]["claim"]}
+    figures = {"write_s": written, "analyze_s": seconds, "cpu_s": sum(used.values()), "peak_mb": peak}
+    figures["answer"] = job["findings"][0]["claim"]
     print(json.dumps(figures, indent=1) if given.json else "\n".join(f"{n:10} {v}" for n, v in figures.items()))
 
 

@@ -11,7 +11,8 @@ SEVERITIES = ("critical", "warning", "note")
 
 
 class Evidence(NamedTuple):
-    """Where to look: a time range (ns on the trace's timeline), rows of a table, the call site if known."""
+    """Where to look: a time range (ns on the trace's timeline), rows of a table, the call site if known; stack: its frames, one a
+    line and the innermost first, where stacks were recorded."""
 
     label: str
     start: int
@@ -19,6 +20,7 @@ class Evidence(NamedTuple):
     table: str = ""
     rows: tuple[int, ...] = ()
     site: str = ""
+    stack: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +295,8 @@ class JointReport:
     """What several ranks say together.
 
     step: mean length of a step over the ranks, ns, which gains are shares of. named: ranks the findings name; absent: ranks the
-    others wait for whose profiles are not here; failed: (what could not be read, what to do).
+    others wait for whose profiles are not here; failed: (what could not be read, what to do). meetings: at how many operations
+    the ranks were joined for the gains on all ranks; 0: these assume that the other ranks change as each rank does.
     """
 
     step: int
@@ -302,3 +305,4 @@ class JointReport:
     named: tuple[int, ...] = ()
     absent: tuple[int, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
+    meetings: int = 0

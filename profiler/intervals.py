@@ -61,25 +61,26 @@ def inside(spans: tuple[Times, Times], starts: NDArray[Any], ends: NDArray[Any])
 
 def intersect(left: tuple[Times, Times], right: tuple[Times, Times]) -> Spans:
     """The time in both sets."""
-    return _where(left, right, 3)
+    few, many = (left, right) if len(left[0]) <= len(right[0]) else (right, left)
+    first = np.searchsorted(many[1], few[0], side="right")  # of those that end behind its start
+    count = np.searchsorted(many[0], few[1], side="left") - first  # those that begin before its end
+    meets = np.flatnonzero(count)
+    first, count = first[meets], count[meets]
+    ends = np.cumsum(count)
+    at = np.arange(int(ends[-1]) if len(ends) else 0)
+    at += np.repeat(first - (ends - count), count)
+    own = np.repeat(meets, count)
+    starts, ends = np.maximum(few[0][own], many[0][at]), np.minimum(few[1][own], many[1][at])
+    return Spans(starts.astype(np.int64, copy=False), ends.astype(np.int64, copy=False))
 
 
 def subtract(left: tuple[Times, Times], right: tuple[Times, Times]) -> Spans:
     """The time in the left set and not in the right one."""
-    return _where(left, right, 1)
+    limits = np.iinfo(np.int64)
+    rest = np.concatenate(([limits.min], right[1])), np.concatenate((right[0], [limits.max]))
+    return intersect(left, rest)
 
 
 def gaps(spans: tuple[Times, Times], start: int, end: int) -> Spans:
     """The time of [start, end) that the set leaves free."""
     return subtract(union(np.array([start]), np.array([end])), spans)
-
-
-def _where(left: tuple[Times, Times], right: tuple[Times, Times], wanted: int) -> Spans:
-    """Where the sweep line's state equals `wanted`: 1 = inside left only, 2 = inside right only, 3 = inside both."""
-    times = np.concatenate((left[0], left[1], right[0], right[1])).astype(np.int64, copy=False)
-    steps = np.repeat(np.array([1, -1, 2, -2], np.int64), [len(left[0]), len(left[1]), len(right[0]), len(right[1])])
-    order = np.argsort(times, kind="stable")
-    times, state = times[order], np.cumsum(steps[order])
-    # Between two equal times the state is half-way through its changes; such intervals are empty and union drops them.
-    held = np.flatnonzero(state[:-1] == wanted)
-    return union(times[held], times[held + 1])

@@ -52,7 +52,8 @@ def _said(finding: Finding, part: str, lang: str) -> str:
     facts = readable(finding.facts)
     if "reason" in facts:  # of idle time (view V5): an id of its own table
         facts["reason"] = str(table(lang)["reason"].get(facts["reason"], facts["reason"]))
-    return str(table(lang)["finding"][finding.id][part]).format(**facts)
+    texts = table(lang)["finding"][finding.id]
+    return str(texts.get(f"{part}_{finding.facts.get('case')}", texts[part])).format(**facts)  # a case may have words of its own
 
 
 def title(finding: Finding, lang: str = "en") -> str:

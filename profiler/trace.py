@@ -87,15 +87,35 @@ class Strings:
         """Ids of the texts for which test(text) is true: the way to filter rows by name without decoding them."""
         return np.array([n for n, t in enumerate(self.texts) if test(t)], np.int32)
 
+    def flags(self, test: Callable[[str], Any]) -> NDArray[np.bool_]:
+        """test(text) of every id, and False at the end for -1: flags[ids] is the mask of rows, without a search per row."""
+        return np.array([*(bool(test(t)) for t in self.texts), False])
+
+
+class Lookup:
+    """A column that follows from another one: row r has values[index[r]] (index -1: the last of the values).
+
+    Own captures know much of a task by its kernel. Such columns are made when asked for, and those that are asked for together
+    are told apart by their index alone (profiler.analysis.groups.kinds)."""
+
+    def __init__(self, index: Array, values: Array) -> None:
+        self.index, self.values = index, values
+
+    def __call__(self) -> Array:
+        made: Array = np.take(self.values, self.index)
+        return made
+
 
 class Columns(Mapping[str, Array]):
     """One table: equally long arrays by column name. `get` gives None for a column the source did not have.
 
-    A column may be given as a function that makes it; it is called when the column is first asked for.
+    A column may be given as a function that makes it; it is called when the column is first asked for. Of lookups
+    only ids and counts are kept: dozens of measures (float64) would take more memory than all that was recorded.
     """
 
     def __init__(self, columns: Mapping[str, Array | Callable[[], Array]] | None = None, rows: int | None = None) -> None:
         self._columns: dict[str, Array | Callable[[], Array]] = dict(columns or {})
+        self._lookups = {n: c for n, c in self._columns.items() if isinstance(c, Lookup)}
         lengths = {n: len(c) for n, c in self._columns.items() if isinstance(c, np.ndarray)}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"columns of unequal length: {lengths}")
@@ -104,8 +124,21 @@ class Columns(Mapping[str, Array]):
     def __getitem__(self, name: str) -> Array:
         column = self._columns[name]
         if not isinstance(column, np.ndarray):
-            column = self._columns[name] = column()
+            made = column()
+            if not (isinstance(column, Lookup) and made.dtype.kind == "f"):
+                self._columns[name] = made
+            return made
         return column
+
+    def at(self, name: str, rows: Array) -> Array:
+        """A column at some rows; a lookup is not made for all others."""
+        lookup = self._lookups.get(name)
+        found: Array = self[name][rows] if lookup is None else np.take(lookup.values, lookup.index[rows])
+        return found
+
+    def lookup(self, name: str) -> Lookup | None:
+        """The column as the lookup it was given as, if it was."""
+        return self._lookups.get(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._columns
@@ -122,7 +155,15 @@ class Columns(Mapping[str, Array]):
 
     def take(self, index: Array) -> Columns:
         """The rows of an index or mask, in its order."""
-        made = {n: c[index] if isinstance(c, np.ndarray) else partial(self._taken, n, index) for n, c in self._columns.items()}
+        made: dict[str, Array | Callable[[], Array]] = {}
+        numbers: dict[int, Array] = {}  # of lookups that share an index, taken once
+        for name, column in self._columns.items():
+            if lookup := self._lookups.get(name):
+                if id(lookup.index) not in numbers:
+                    numbers[id(lookup.index)] = lookup.index[index]
+                made[name] = Lookup(numbers[id(lookup.index)], lookup.values)
+            else:
+                made[name] = column[index] if isinstance(column, np.ndarray) else partial(self._taken, name, index)
         return Columns(made)
 
     def _taken(self, name: str, index: Array) -> Array:
@@ -131,7 +172,7 @@ class Columns(Mapping[str, Array]):
 
     def with_columns(self, **columns: Array) -> Columns:
         """The same table with columns added or replaced."""
-        return Columns({**self._columns, **columns})
+        return Columns({**self._columns, **self._lookups, **columns})
 
 
 @dataclass
@@ -166,8 +207,10 @@ class Trace:
 
     def tasks_of(self, *kinds: str) -> Array:
         """Mask over task rows whose kind is one of the names (npu.events.KINDS)."""
-        codes = [events.KINDS.index(k) for k in kinds]
-        return np.isin(self.task["kind"], codes) if self.task else np.zeros(0, bool)
+        found = np.zeros(len(self.task), bool)
+        for name in kinds if self.task else ():
+            found |= self.task["kind"] == events.KINDS.index(name)
+        return found
 
     def api_named(self, *names: str) -> Array:
         """Mask over api rows by exact name, e.g. api_named("aclrtSynchronizeStream")."""

@@ -9,6 +9,7 @@ import numpy as np
 from npu import events
 from profiler import intervals
 from profiler.analysis.calls import column
+from profiler.analysis.groups import distinct
 from profiler.analysis.launches import Launches
 from profiler.analysis.steps import Steps
 from profiler.findings import Breakdown
@@ -31,8 +32,7 @@ class Work:
 
 def devices(trace: Trace) -> list[int]:
     """Devices with any row, ascending."""
-    found = [t["device"] for t in (trace.task, trace.comm) if t]
-    return [int(d) for d in np.unique(np.concatenate(found))] if found else []
+    return sorted({int(d) for t in (trace.task, trace.comm) if t for d in distinct(t["device"])[0][:, 0]})
 
 
 def in_collective(trace: Trace) -> Array:

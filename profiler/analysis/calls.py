@@ -55,5 +55,5 @@ def outer_calls(trace: Trace) -> Array:
     key = thread * (int(end.max()) + 1) + end
     outer = np.ones(len(order), bool)
     outer[1:] = key[1:] > np.maximum.accumulate(key)[:-1]
-    rows: Array = order[outer]
+    rows: Array = order[outer].astype(np.int32)
     return rows

@@ -4,6 +4,7 @@ their stream."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,15 +17,16 @@ from profiler.trace import Array, Trace
 
 @dataclass
 class Chains:
-    """chain, position: of each node. time: its moment; start: of tasks, else time. is_task, kernel: masks over nodes.
-    call_start, call_end, task, collective: node of each api, task and comm row (-1: a part). row: of each node in its table.
+    """chain: of each node. time: its moment. is_task, kernel: masks over nodes. first_task: the first node of a task; all of them
+    stand together, begun says when they began. call_start, call_end, task, collective: node of each api, task and comm row
+    (-1: a part). row: of each node in its table.
     member: task rows that belong to a collective; the collective is their node.
     hidden: api rows inside a call that waits; the waiting call stands for them (outer: its row, else the row itself)."""
 
     chain: Array
-    position: Array
     time: Array
-    start: Array
+    first_task: int
+    begun: Array
     is_task: Array
     kernel: Array
     row: Array
@@ -35,6 +37,33 @@ class Chains:
     member: Array
     hidden: Array
     outer: Array
+
+    @property
+    def start(self) -> Array:
+        """When each node began: tasks with their start, all others at their time."""
+        return self.start_of(np.arange(len(self.time)))
+
+    def start_of(self, nodes: Array) -> Array:
+        """When these nodes began."""
+        start: Array = self.time[nodes]
+        at = nodes - self.first_task
+        tasks = (at >= 0) & (at < len(self.begun))
+        start[tasks] = self.begun[at[tasks]]
+        return start
+
+    @property
+    def position(self) -> Array:
+        """Place of each node on its chain."""
+        places = np.arange(len(self.chain), dtype=np.int32)
+        return places - np.maximum.accumulate(np.where(changes(self.chain), places, np.int32(0))) if len(places) else places
+
+    def head_of(self, node: int) -> int:
+        """The first node of a node's chain."""
+        return int(self._heads[np.searchsorted(self._heads, node, side="right") - 1])
+
+    @cached_property
+    def _heads(self) -> Array:
+        return np.flatnonzero(changes(self.chain))
 
 
 def lay_out(trace: Trace, waits: Array) -> Chains:
@@ -55,9 +84,9 @@ def lay_out(trace: Trace, waits: Array) -> Chains:
     chain[: len(calls)] = np.cumsum(changes(thread))
     chain[len(calls) : len(calls) + span_count] = count + np.cumsum(changes(device, stream))
     chain[len(calls) + span_count :] = -1 - np.arange(count - len(calls) - span_count)  # alone
-    time, start, row = np.empty(count, np.int64), np.empty(count, np.int64), np.full(count, -1, np.int32)
+    time, row = np.empty(count, np.int64), np.full(count, -1, np.int32)
     is_task, kernel = np.zeros(count, bool), np.zeros(count, bool)
-    call_start, call_end, task = np.empty(api_count, np.int64), np.empty(api_count, np.int64), np.empty(task_count, np.int64)
+    call_start, call_end, task = (np.empty(n, np.int32) for n in (api_count, api_count, task_count))
 
     places = np.arange(len(calls))
     at_end = (calls & 1) == 1
@@ -70,7 +99,7 @@ def lay_out(trace: Trace, waits: Array) -> Chains:
             time[nodes] = trace.api[name]
             row[nodes] = np.arange(api_count)
     first = len(calls)
-    time[first : first + span_count], start[first : first + span_count] = spans.end[stream_order], spans.start[stream_order]
+    time[first : first + span_count] = spans.end[stream_order]
     is_task[first : first + span_count] = True
     kernel[first : first + span_count] = spans.kernel[stream_order]
     of_task, of_comm = spans.task[stream_order], spans.comm[stream_order]
@@ -80,12 +109,8 @@ def lay_out(trace: Trace, waits: Array) -> Chains:
     collective[of_comm[of_comm >= 0]] = first + np.flatnonzero(of_comm >= 0)
     member = owner >= 0
     task[member] = collective[owner[member]]
-    start[~is_task] = time[~is_task]
-    places = np.arange(count, dtype=np.int32)
-    position = places - np.maximum.accumulate(np.where(changes(chain), places, 0)) if count else places
-    return Chains(
-        chain, position, time, start, is_task, kernel, row, call_start, call_end, task, collective, member, hidden, outer
-    )
+    begun = spans.start[stream_order]
+    return Chains(chain, time, first, begun, is_task, kernel, row, call_start, call_end, task, collective, member, hidden, outer)
 
 
 def _by_thread(trace: Trace, rows: Array) -> Array:
@@ -109,7 +134,7 @@ def _by_thread(trace: Trace, rows: Array) -> Array:
 
 def _outer(trace: Trace, waits: Array) -> Array:
     """Per api row the waiting row of its thread that encloses it, else itself."""
-    own = np.arange(len(trace.api))
+    own = np.arange(len(trace.api), dtype=np.int32)
     if not waits.any():
         return own
     thread, start, end = (trace.api[n].astype(np.int64) for n in ("thread", "start", "end"))
@@ -125,7 +150,7 @@ def _outer(trace: Trace, waits: Array) -> Array:
     inside = (
         (thread[holder] == thread) & (start[holder] <= start) & (end <= end[holder]) & (end - start < end[holder] - start[holder])
     )
-    return np.where(inside, holder, own)
+    return np.where(inside, holder, own).astype(np.int32)
 
 
 class _Spans(NamedTuple):

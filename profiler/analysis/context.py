@@ -11,8 +11,9 @@ Sets a rule finds here (all lazy, all cached):
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from profiler.analysis.views.collectives import Collectives, collectives
 from profiler.findings import Breakdown, Evidence, ReplayQuality
 from profiler.trace import Array, Columns, Trace
 
+Made = TypeVar("Made")
+
 
 class Context:
     """One trace under judgement. All times ns on its timeline."""
@@ -39,6 +42,14 @@ class Context:
         self.steps = steps.find(trace, self.launches)
         self.window = steps.window(trace, self.steps)
         self.count = max(1, self.steps.judged)
+        self._once: dict[Callable[[Context], Any], Any] = {}
+
+    def once(self, make: Callable[[Context], Made]) -> Made:
+        """What a function makes of this context, made when first asked for: for what several rules share but not all."""
+        if make not in self._once:
+            self._once[make] = make(self)
+        made: Made = self._once[make]
+        return made
 
     @property
     def length(self) -> int:
@@ -111,9 +122,9 @@ class Context:
             return ReplayQuality(self.length, self.length, 1.0)
         draft = Draft(self.trace, self.launches, self.graph)
         medians.to_medians(draft, self.replay.goals)
-        modelled = draft.sweep().times(self.replay.goals)
+        off = int(draft.sweep().times(self.replay.goals).max()) - self.replay.end  # what follows the last row stays
         unexplained = critical_path.unexplained(self.graph, self.path, self.window)
-        return ReplayQuality(self.length, max(0, int(modelled.max()) - self.window[0]), max(0.0, 1 - unexplained / self.length))
+        return ReplayQuality(self.length, max(0, self.length + off), max(0.0, 1 - unexplained / self.length))
 
     def gain(self, edits: Iterable[Edit], alike: bool = False) -> int:
         """Recoverable time of the window, ns. alike: when all ranks are edited as this one is."""
@@ -153,6 +164,7 @@ class Context:
         self, table: Columns, name: str, rows: Array, sites: Array | None, at: Array | None = None
     ) -> tuple[Evidence, ...]:
         names, text = table.get("name"), self.trace.strings
+        stacks = self.trace.api.get("stack")
         calls = rows if at is None else at
         return tuple(
             Evidence(
@@ -162,6 +174,7 @@ class Context:
                 name,
                 (int(r),),
                 text[int(sites[c])] if sites is not None and c >= 0 else "",
+                text[int(stacks[c])] if stacks is not None and c >= 0 else "",
             )
             for r, c in zip(rows.tolist(), calls.tolist(), strict=True)
         )

@@ -44,7 +44,8 @@ def rows(graph: Graph, goals: Array, window: tuple[int, int]) -> list[tuple[str,
     A call counts when its beginning or its end is on the path.
     """
     chains = graph.chains
-    nodes = np.flatnonzero(on_path(graph, goals) & (graph.time >= window[0]) & (graph.start < window[1]) & (chains.row >= 0))
+    nodes = np.flatnonzero(on_path(graph, goals) & (graph.time >= window[0]) & (chains.row >= 0))
+    nodes = nodes[chains.start_of(nodes) < window[1]]
     nodes = nodes[np.argsort(graph.time[nodes], kind="stable")]
     found = zip(chains.is_task[nodes].tolist(), chains.row[nodes].tolist(), strict=True)
     return list(dict.fromkeys(("task" if task else "api", row) for task, row in found))
@@ -55,4 +56,4 @@ def unexplained(graph: Graph, path: Array, window: tuple[int, int]) -> int:
     inside = path & (graph.time > window[0]) & (graph.time <= window[1])
     # A chain link carries the usual gap already; what it leaves of the floor is let pass.
     allowed = np.maximum(max(GAP_FLOOR, graph.gap_floor) - np.where(graph.chains.is_task, graph.link, 0)[inside], 0)
-    return int(np.maximum(graph.residual[inside] - allowed, 0).sum())
+    return int(np.maximum(graph.residual_of(np.flatnonzero(inside)) - allowed, 0).sum())

@@ -8,7 +8,7 @@ import numpy as np
 
 from npu import soc
 from npu.cost import call_ns
-from profiler.analysis.calls import SYNC_EVENT, blocking, column
+from profiler.analysis.calls import SYNC_DEVICE, SYNC_EVENT, SYNC_STREAM, blocking, column
 from profiler.analysis.chains import Chains
 from profiler.analysis.groups import changes
 from profiler.analysis.launches import Launches
@@ -54,7 +54,7 @@ def launched(trace: Trace, launches: Launches, chains: Chains) -> Group:
         tasks, row = tasks[heads], row[heads]
     nodes = np.concatenate((chains.task[tasks], chains.collective[ops])).astype(np.int64)
     row = np.concatenate((row, calls)).astype(np.int64)
-    lead = np.maximum(chains.start[nodes] - trace.api["start"][row], 0)
+    lead = np.maximum(chains.start_of(nodes) - trace.api["start"][row], 0)
     names, group = np.unique(trace.api["name"][row], return_inverse=True)
     shortest = np.full(len(names), np.iinfo(np.int64).max)
     np.minimum.at(shortest, group, lead)
@@ -69,13 +69,18 @@ def _bare_collectives(trace: Trace, chains: Chains) -> tuple[Array, Array]:
     known, ids = trace.comm.get("correlation"), column(trace, "api", "correlation")
     if known is None or not len(ids):
         return NONE, NONE
-    ops = np.flatnonzero((chains.collective >= 0) & (known >= 0))
-    members = np.unique(chains.task[chains.member])
-    ops = ops[~np.isin(chains.collective[ops], members)]
+    ops = _without_tasks(trace, chains)
+    ops = ops[known[ops] >= 0]
     order = np.argsort(ids, kind="stable")
     at = np.minimum(np.searchsorted(ids[order], known[ops]), len(order) - 1)
     hit = ids[order[at]] == known[ops]
     return ops[hit], order[at[hit]]
+
+
+def _without_tasks(trace: Trace, chains: Chains) -> Array:
+    """Comm rows of collectives that are made of no tasks of the trace."""
+    ops = np.flatnonzero(chains.collective >= 0)
+    return ops[~np.isin(chains.collective[ops], np.unique(chains.task[chains.member]))]
 
 
 def recorded(trace: Trace, launches: Launches, chains: Chains, slop: int) -> Group:
@@ -116,10 +121,14 @@ def _last_before(keys: Array, times: Array, wanted: Array, at: Array) -> Array:
 
 def waited(trace: Trace, launches: Launches, chains: Chains, slop: int) -> Group:
     """Task -> return of the call that waited for it: the last own task of a blocking call; the last task launched on the
-    stream (on every stream of the device) before a synchronise; the last record before a wait for an event."""
-    if not trace.api or not trace.task:
+    stream (on every stream of the device) before a synchronise, and the last collective there that has no tasks of its own; the
+    last record before a wait for an event."""
+    if not trace.api or not (trace.task or trace.comm):
         return NONE, NONE, NONE, NONE
     rows = np.flatnonzero(blocking(trace) & ~chains.hidden)
+    exchanged, held = _collective_waits(trace, chains, rows, slop)
+    if not trace.task:
+        return exchanged, chains.call_end[held], np.zeros(len(held), np.int64), held
     own = launches.last[rows]
     groups = [(own[own >= 0], rows[own >= 0])]
     rest = rows[own < 0]
@@ -133,7 +142,36 @@ def waited(trace: Trace, launches: Launches, chains: Chains, slop: int) -> Group
     groups.append((records[found[found >= 0]] if len(records) else NONE, rest[for_event][found >= 0]))
     groups.extend(_stream_waits(trace, launches, rest[~for_event], slop))
     source, owner = (np.concatenate([g[i] for g in groups]) for i in (0, 1))
-    return chains.task[source], chains.call_end[owner], np.zeros(len(source), np.int64), owner
+    nodes, owner = np.concatenate((chains.task[source], exchanged)), np.concatenate((owner, held))
+    return nodes, chains.call_end[owner], np.zeros(len(nodes), np.int64), owner
+
+
+def _collective_waits(trace: Trace, chains: Chains, rows: Array, slop: int) -> tuple[Array, Array]:
+    """(nodes, rows): the last collective without tasks that was launched on the stream before a synchronise. Where its stream is
+    not known, the call must wait for all streams, or return just when the collective ends."""
+    rows = rows[trace.api_named(*SYNC_STREAM, *SYNC_DEVICE)[rows]]
+    ops = _without_tasks(trace, chains)
+    if not len(rows) or not len(ops):
+        return NONE, NONE
+    launched_at = trace.comm["start"].astype(np.int64, copy=True)
+    linked, calls = _bare_collectives(trace, chains)
+    launched_at[linked] = trace.api["start"][calls]
+    known = trace.comm.get("stream")
+    streams = np.full(len(ops), -1, np.int64) if known is None else known[ops].astype(np.int64)
+    stream, device = column(trace, "api", "stream")[rows], column(trace, "api", "device")[rows]
+    everything = (stream < 0) | trace.api_named(*SYNC_DEVICE)[rows]
+    order = np.lexsort((launched_at[ops], streams, trace.comm["device"][ops]))
+    ops, streams = ops[order], streams[order]
+    devices = trace.comm["device"][ops]
+    groups = []
+    for mine in np.split(np.arange(len(ops)), np.flatnonzero(changes(devices, streams))[1:]):
+        own, number, there = ops[mine], int(streams[mine[0]]), int(devices[mine[0]])
+        calls = np.flatnonzero((everything | (stream == number) | (number < 0)) & ((device < 0) | (device == there)))
+        at = np.searchsorted(launched_at[own], trace.api["start"][rows[calls]], side="left") - 1
+        left = trace.api["end"][rows[calls]] - trace.comm["end"][own[np.maximum(at, 0)]]
+        fits = (at >= 0) & (left >= -slop) & (everything[calls] | (number >= 0) | (left < slop))
+        groups.append((chains.collective[own[at[fits]]], rows[calls[fits]]))
+    return np.concatenate([g[0] for g in groups]), np.concatenate([g[1] for g in groups])
 
 
 def _stream_waits(trace: Trace, launches: Launches, rows: Array, slop: int) -> list[tuple[Array, Array]]:

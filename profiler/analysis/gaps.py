@@ -8,6 +8,7 @@ import numpy as np
 
 from profiler import intervals
 from profiler.analysis.breakdown import Work
+from profiler.analysis.groups import narrow
 from profiler.analysis.launches import Launches
 from profiler.intervals import Spans
 from profiler.trace import Array, Trace
@@ -47,4 +48,4 @@ def idle(trace: Trace, launches: Launches, device: int, window: tuple[int, int])
     at = np.searchsorted(trace.task["start"][rows], ends) if len(rows) else np.zeros(len(ends), np.int64)
     following = np.where(at < len(rows), rows[np.minimum(at, len(rows) - 1)], -1) if len(rows) else np.full(len(ends), -1)
     launch = np.where(following >= 0, launches.time[np.maximum(following, 0)], ends) if len(rows) else ends
-    return Gaps(starts, ends, following, np.clip(launch, starts, ends) - starts)
+    return Gaps(starts, ends, narrow(following), narrow(np.clip(launch, starts, ends) - starts))

@@ -19,7 +19,8 @@ import numpy as np
 from profiler.analysis.calls import blocking
 from profiler.analysis.chains import Chains, lay_out
 from profiler.analysis.edges import Edges, engine, launched, own_cost, recorded, waited
-from profiler.analysis.host_edges import handed_over, queue_full
+from profiler.analysis.groups import narrow
+from profiler.analysis.host_edges import backwards, handed_over, queue_full
 from profiler.analysis.launches import Launches
 from profiler.analysis.sweep import Condensed, condense
 from profiler.analysis.views.collectives import Collectives
@@ -35,7 +36,8 @@ LAUNCH, EVENT, WAIT, ENGINE, QUEUE = range(5)
 
 @dataclass
 class Graph:
-    """time: measured, ns. start: of tasks, else equal to time. linked: the chain edge node-1 -> node holds, with weight link.
+    """time: measured, ns. linked: the chain edge node-1 -> node holds, with weight link. after: what a node adds. length: of the
+    tasks (in order of their nodes), the part of it that is not residual. rooted, begins: nodes that have a floor, and which.
     source, target, weight, kind, owner (api row that waits or launches): the edges across chains, by their target.
     depth: orders nodes of one time. dropped: edges the measured times contradict by more than the clock's slop.
     external: collectives held by another rank's arrival, which is their floor; waited: what it adds to what holds them here;
@@ -43,12 +45,12 @@ class Graph:
 
     chains: Chains
     time: Array
-    start: Array
     linked: Array
     link: Array
-    floor: Array
+    rooted: Array
+    begins: Array
     after: Array
-    residual: Array
+    length: Array
     source: Array
     target: Array
     weight: Array
@@ -61,31 +63,58 @@ class Graph:
     waited: Array
     own_floor: Array
 
+    @property
+    def start(self) -> Array:
+        """Of tasks when they began, of other nodes their time."""
+        return self.chains.start
+
+    @property
+    def floor(self) -> Array:
+        """The least time of each node, NEVER without one."""
+        floor = np.full(len(self.time), NEVER)
+        floor[self.rooted] = self.begins
+        return floor
+
+    @property
+    def residual(self) -> Array:
+        """What no edge explains of each node's time."""
+        return self.residual_of(np.arange(len(self.time)))
+
+    def residual_of(self, nodes: Array) -> Array:
+        """What no edge explains of these nodes' times."""
+        residual: Array = self.after[nodes].astype(np.int64)
+        at = nodes - self.chains.first_task
+        tasks = (at >= 0) & (at < len(self.length))
+        residual[tasks] -= self.length[at[tasks]]
+        return residual
+
     def earlier(self, left: Array, right: Array) -> Array:
         """Mask: the left nodes stand before the right ones in the topological order (time, depth, number)."""
-        return _earlier(self.time, self.depth, left, right)
+        return stands_before(self.time, self.depth, left, right)
 
     @cached_property
     def shape(self) -> Condensed:
         """The graph condensed for sweeps."""
-        return condense(self.linked, self.floor > NEVER, self.source, self.target, self.time, self.depth)
+        floored = np.zeros(len(self.time), bool)
+        floored[self.rooted] = True
+        return condense(self.linked, floored, self.source, self.target, self.time, self.depth)
 
 
 def build(trace: Trace, launches: Launches, collectives: Collectives) -> Graph:
     """The graph of one trace. Linear in rows but for sorting."""
     chains = lay_out(trace, blocking(trace))
-    time, start = chains.time, chains.start
+    time, constrained = chains.time, chains.start
     ends = chains.call_end
-    handed, full = handed_over(trace, chains), queue_full(trace, launches, chains)
+    handed, back, full = handed_over(trace, chains), backwards(trace, chains), queue_full(trace, launches, chains)
     edges = Edges.joined(
         (LAUNCH, launched(trace, launches, chains)),
         (EVENT, recorded(trace, launches, chains, CLOCK_SLOP)),
         (WAIT, waited(trace, launches, chains, CLOCK_SLOP)),
         (ENGINE, engine(trace, chains)),
         (QUEUE, handed[:4]),
+        (QUEUE, back[:4]),
         (QUEUE, full[:4]),
     )
-    constrained = start.copy()
     matched = np.unique(edges.target[edges.kind == EVENT])
     constrained[matched] = time[matched]  # a wait task is over when its record is: it has no length of its own
     external, arrival = _arrivals(collectives, chains)
@@ -104,12 +133,12 @@ def build(trace: Trace, launches: Launches, collectives: Collectives) -> Graph:
     rows = np.flatnonzero(blocking(trace)) if trace.api else np.zeros(0, np.int64)
     if len(rows):
         link[ends[rows]] = np.minimum(gap[ends[rows]], own_cost(trace, rows))
-    for queue in (handed, full):
+    for queue in (handed, back, full):
         np.minimum.at(link, queue.target, queue.link)
     link[~linked] = 0
 
-    depth = _depth(time, chains.position, linked, edges)
-    sound = _earlier(time, depth, edges.source, edges.target)
+    depth = depths(time, chains.position, linked, edges)
+    sound = stands_before(time, depth, edges.source, edges.target)
     dropped += int((~sound).sum())
     edges, weight = edges.take(sound), weight[sound]
     base = np.where(linked, before + link, NEVER)
@@ -117,27 +146,28 @@ def build(trace: Trace, launches: Launches, collectives: Collectives) -> Graph:
     np.maximum.at(base, edges.target, time[edges.source] + weight)
     rooted = base == NEVER
     base[rooted] = constrained[rooted]
-    floor = np.where(rooted, constrained, NEVER)
-    held, own_floor = arrival - base[external], floor[external]
-    base[external] = floor[external] = arrival
-    constrained[external] = arrival
+    held, own_floor = arrival - base[external], np.where(rooted[external], constrained[external], NEVER)
+    base[external] = constrained[external] = arrival
+    rooted[external] = True
+    roots = np.flatnonzero(rooted).astype(np.int32)
+    block = slice(chains.first_task, chains.first_task + len(chains.begun))
     order = np.argsort(edges.target, kind="stable")
     edges, weight = edges.take(order), weight[order]
     return Graph(
         chains,
         time,
-        start,
         linked,
-        link,
-        floor,
-        time - base,
-        constrained - base,
-        edges.source,
-        edges.target,
-        weight,
+        narrow(link),
+        roots,
+        base[roots],
+        narrow(time - base),
+        time[block] - constrained[block],
+        narrow(edges.source),
+        narrow(edges.target),
+        narrow(weight),
         edges.kind,
-        edges.owner,
-        depth,
+        narrow(edges.owner),
+        depth.astype(np.min_scalar_type(int(depth.max(initial=0)))),
         floor_gap,
         dropped,
         external,
@@ -167,7 +197,7 @@ def _gap_floor(trace: Trace, launches: Launches, chains: Chains, gap: Array, lin
     return int(min(gap[nodes[pairs]].min(), GAP_FLOOR)) if pairs.any() else 0
 
 
-def _depth(time: Array, position: Array, linked: Array, edges: Edges) -> Array:
+def depths(time: Array, position: Array, linked: Array, edges: Edges) -> Array:
     """Depth of each node among the edges that take no time: with it, order by time is a topological order."""
     ties = time[edges.source] == time[edges.target]
     after = np.flatnonzero(linked[1:] & (time[1:] == time[:-1])) + 1
@@ -184,7 +214,7 @@ def _depth(time: Array, position: Array, linked: Array, edges: Edges) -> Array:
     return depth
 
 
-def _earlier(time: Array, depth: Array, left: Array, right: Array) -> Array:
+def stands_before(time: Array, depth: Array, left: Array, right: Array) -> Array:
     before, after = time[left], time[right]
     tied = np.flatnonzero(before == after)
     result: Array = before < after

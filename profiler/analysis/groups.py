@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from profiler.trace import Array
+from profiler.trace import Array, Columns
 
 SPREAD = 4  # a table of at most this many cells per row is cheaper than a sort
 
@@ -18,19 +20,23 @@ def numbered(values: Array) -> tuple[Array, int]:
     if span > SPREAD * len(values) + 1024:
         found, inverse = np.unique(values, return_inverse=True)
         return inverse, len(found)
-    at = values.astype(np.int64) - low
+    narrow = values.dtype.kind == "i" and span < 1 << (8 * values.itemsize - 1)
+    at = values - values.dtype.type(low) if narrow else values.astype(np.int64) - low
     seen = np.zeros(span, bool)
     seen[at] = True
     rank = np.cumsum(seen) - 1
-    return rank[at], int(rank[-1]) + 1
+    return np.take(rank, at), int(rank[-1]) + 1
 
 
 def combined(*columns: Array) -> Array:
     """One number per distinct combination of the columns' values."""
-    number = np.zeros(len(columns[0]), np.int64)
+    number, found = np.zeros(len(columns[0]), np.int64), 1
     for values in columns:
         position, count = numbered(values)
-        number = numbered(number * max(count, 1) + position)[0]
+        if found == 1:
+            number, found = position, count
+        elif count > 1:
+            number, found = numbered(number * count + position)
     return number
 
 
@@ -41,6 +47,41 @@ def distinct(*columns: Array) -> tuple[Array, Array]:
     first = np.zeros(int(number.max(initial=-1)) + 1, np.int64)
     first[number[::-1]] = np.arange(len(number))[::-1]
     return np.stack([c[first] for c in columns], axis=1), number
+
+
+def kinds(table: Columns, names: Sequence[str]) -> tuple[Array, Array]:
+    """(the distinct combinations of some columns of a table, number of the combination per row) as `distinct` gives them; columns
+    that follow from one other column are told apart by that one."""
+    lookups = [one for name in names if (one := table.lookup(name)) is not None]
+    if len(lookups) < len(names) or any(other.index is not lookups[0].index for other in lookups):
+        found, number = distinct(*(table[name] for name in names))
+        return found, number.astype(np.int32)
+    index = lookups[0].index
+    size = len(lookups[0].values)
+    place = np.where(index < 0, index + size, index)
+    used = np.flatnonzero(np.bincount(place, minlength=size))
+    found, number = distinct(*(other.values[used] for other in lookups))
+    of_place = np.zeros(size, np.int32)
+    of_place[used] = number
+    return found, np.take(of_place, place)
+
+
+def narrow(values: Array) -> Array:
+    """The same whole numbers in half the room, where they fit."""
+    limits = np.iinfo(np.int32)
+    fits = not len(values) or (int(values.min()) >= limits.min and int(values.max()) <= limits.max)
+    return values.astype(np.int32) if fits else values
+
+
+def room_for(values: Array, more: Array) -> Array:
+    """The array, or a wider copy of it, in which the other numbers find room as well."""
+    return values if narrow(more).dtype.itemsize <= values.itemsize else values.astype(np.int64)
+
+
+def order_by(number: Array) -> Array:
+    """Rows by a small non-negative number, stable: a radix sort where the numbers fit 16 bits."""
+    small = not len(number) or int(number.max()) <= np.iinfo(np.uint16).max
+    return np.argsort(number.astype(np.uint16) if small else number, kind="stable")
 
 
 def changes(*columns: Array) -> Array:

@@ -16,6 +16,7 @@ from profiler.analysis.launches import Launches
 from profiler.trace import Array, Trace
 
 NONE = np.zeros(0, np.int64)
+FREE = 1 << 62  # ns; no bound on what the host takes itself
 REPEAT_MIN = 3  # launches that found the queue full before that counts as its limit
 CAPACITY_MIN = 32  # tasks; a shorter plateau is a program that waits, not a full queue
 BLOCKED = 3  # times the median length of launches that found room: then it waited for a place
@@ -36,9 +37,9 @@ NOTHING = HostEdges(NONE, NONE, NONE, NONE, NONE)
 
 def handed_over(trace: Trace, chains: Chains) -> HostEdges:
     """What a thread did before it put work into a queue -> what another did after it took it out (markers enqueue, dequeue of
-    one correlation). The weight is the own time of both; the thread that takes has waited until its dequeue began."""
-    marker, api = trace.marker, trace.api
-    if not marker or not api or "correlation" not in marker:
+    one correlation). The thread that takes has waited until its dequeue began."""
+    marker = trace.marker
+    if not marker or not trace.api or "correlation" not in marker:
         return NOTHING
     puts, gets = (np.flatnonzero(marker["kind"] == events.MARKERS.index(k)) for k in ("enqueue", "dequeue"))
     puts = puts[np.argsort(marker["correlation"][puts], kind="stable")]
@@ -48,7 +49,43 @@ def handed_over(trace: Trace, chains: Chains) -> HostEdges:
     at = np.minimum(np.searchsorted(ids, marker["correlation"][gets]), len(ids) - 1)
     known = (ids[at] == marker["correlation"][gets]) & (marker["correlation"][gets] >= 0)
     puts, gets = puts[at[known]], gets[known]
+    return _between(trace, chains, puts, gets, np.ones(len(gets), bool))
 
+
+def backwards(trace: Trace, chains: Chains) -> HostEdges:
+    """What a thread did in a forward operator -> what the backward thread did from its operator of the same number on (torch's
+    Sequence number and Fwd thread id, which its fwdbwd arrows are drawn from). The backward thread has waited for it if the
+    forward operator ended after the one before on the backward thread began."""
+    marker = trace.marker
+    if not marker or not trace.api or not {"sequence", "forward_thread"} <= set(marker):
+        return NOTHING
+    number, home = marker["sequence"].astype(np.int64), marker["forward_thread"].astype(np.int64)
+    operator = marker["kind"] == events.MARKERS.index("cpu_op")
+    back = np.flatnonzero(operator & (number >= 0) & (home > 0))
+    ahead = np.flatnonzero(operator & (number >= 0) & (home <= 0))
+    if not len(back) or not len(ahead):
+        return NOTHING
+    back = back[np.lexsort((marker["start"][back], number[back]))]
+    back = back[changes(number[back])]  # the first of a number is what the forward operator made
+    ahead = ahead[np.lexsort((marker["end"][ahead], number[ahead]))]
+    at = np.searchsorted(number[ahead], number[back], side="right") - 1
+    known = (at >= 0) & (number[ahead[np.maximum(at, 0)]] == number[back])
+    back, ahead = back[known], ahead[at[known]]
+    known = (marker["end"][ahead] <= marker["start"][back]) & (marker["thread"][ahead] != marker["thread"][back])
+    back, ahead = back[known], ahead[known]
+    order = np.lexsort((marker["start"][back], marker["thread"][back]))
+    back, ahead = back[order], ahead[order]
+    waited = changes(marker["thread"][back])
+    waited[1:] |= marker["end"][ahead][1:] >= marker["start"][back][:-1]
+    return _between(trace, chains, ahead, back, waited)
+
+
+def _between(trace: Trace, chains: Chains, puts: Array, gets: Array, waited: Array) -> HostEdges:
+    """Edges from the last moment of the giving thread before each put ended to the first of the taking thread after its get
+    began. The weight is the own time of both; where the taker waited, it takes only its own part itself."""
+    if not len(puts):
+        return NOTHING
+    marker, api = trace.marker, trace.api
     nodes = np.flatnonzero(~chains.is_task & (chains.chain >= 0))
     thread, time = api["thread"][chains.row[nodes]].astype(np.int64), chains.time[nodes]
     low = min(int(time.min()), int(marker["start"].min()))
@@ -62,7 +99,8 @@ def handed_over(trace: Trace, chains: Chains) -> HostEdges:
     puts, gets, source, target = puts[good], gets[good], nodes[first[good]], nodes[last[good]]
     prepared = marker["end"][puts] - chains.time[source]
     taken = chains.time[target] - marker["start"][gets]
-    return HostEdges(source, target, prepared + taken, np.full(len(source), -1), taken)
+    own = np.where(waited[good], taken, FREE)
+    return HostEdges(source, target, prepared + taken, np.full(len(source), -1), own)
 
 
 def queue_full(trace: Trace, launches: Launches, chains: Chains) -> HostEdges:

@@ -48,6 +48,8 @@ SAME_COST = (
 
 # Waiting inside collectives is no gap between kernels: collection does not put it in doubt, so it may stand first.
 MEASURED_INSIDE = ("late-rank", "late-rank-cause", "imbalance")
+# Results are wrong: said before everything that is about time.
+WRONG = ("unordered-access", "access-before-wait", "buffer-changed-in-flight", "unwritten-memory")
 CAPTURE = "capture"  # layer of the findings about the capture itself; it has no line in the checklist
 
 
@@ -222,7 +224,7 @@ def weight(finding: Finding) -> int:
 
 def _place(finding: Finding) -> tuple[int, int, int]:
     """Order: what is certain and critical all the same, what puts the capture itself in doubt, then by worth."""
-    certain = finding.id in MEASURED_INSIDE and finding.severity == "critical"
+    certain = finding.id in WRONG or (finding.id in MEASURED_INSIDE and finding.severity == "critical")
     doubt = finding.layer == CAPTURE and finding.severity != "note"
     return 0 if certain else 1 if doubt else 2, -weight(finding), finding.number
 

@@ -14,10 +14,9 @@ import numpy as np
 from npu import cost
 from npu.cost import Work, vector
 from profiler.analysis.context import Context
-from profiler.analysis.groups import distinct
+from profiler.analysis.groups import numbered
 from profiler.analysis.kernel_work import ATTENTION, CONV, MATMUL, kernel_work, total_bytes
 from profiler.analysis.shapes import conv_work, shapes
-from profiler.analysis.views.roofline import COLUMNS
 from profiler.trace import Array
 
 # Element types as profiles write them (without DT_) -> as the cost model names them.
@@ -31,7 +30,7 @@ FORMS = ("vector", "row", "layout", "fill")
 
 
 class Kind(NamedTuple):
-    """One distinct kernel: the texts of roofline.COLUMNS."""
+    """One distinct kernel: the texts of views.basis.KIND."""
 
     op: str
     in_shapes: str
@@ -49,11 +48,12 @@ def plain(dtype: str) -> str:
 
 def kinds(context: Context, rows: Array) -> tuple[list[Kind], Array]:
     """(the distinct kernels among rows, number of its kind per row). No kinds where the trace lacks shapes or types."""
-    task, text = context.trace.task, context.trace.strings
-    if not len(rows) or any(name not in task for name in COLUMNS):
+    known, number = context.basis.kinds
+    if not len(rows) or not known:
         return [], np.zeros(0, np.int64)
-    found, place = distinct(*(task[n][rows] for n in COLUMNS))
-    return [Kind(*(text[i] for i in ids)) for ids in found.tolist()], place.ravel()
+    mine = number[rows]
+    place = numbered(mine)[0]
+    return [Kind(*known[i]) for i in np.flatnonzero(np.bincount(mine)).tolist()], place
 
 
 def per_kind(context: Context, rows: Array, value: Callable[[Kind], float]) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from profiler.analysis.calls import column
 from profiler.analysis.groups import changes, combined, numbered
 from profiler.analysis.replay import Draft
 from profiler.trace import Array
@@ -13,52 +12,80 @@ FEW = 4096  # classes up to which one partition each is cheaper than a sort of a
 
 
 def to_medians(draft: Draft, nodes: Array) -> None:
-    """Set what the given tasks and calls add, and the host's own time between calls, to class medians.
+    """Set what the given tasks and calls take to class medians.
 
-    Classes: a task by name, shapes and whether a call launched it; a call by name; the time between two moments of a
-    thread by the names of both.
+    Classes: a task by name, shapes and whether something but its stream held it; a call by name, the stretches between calls
+    inside it by the names of both. What a program does between its calls is no cost of a kind and stays. A task that only its
+    stream held and that yet began late waited for what the profile does not hold, mostly its host: such a gap is no cost of a
+    kind either and keeps its measured length. The explained share says how much of the window that is.
     """
-    graph, trace = draft.graph, draft.trace
-    chains = graph.chains
+    chains = draft.graph.chains
     nodes = nodes[chains.row[nodes] >= 0]
-    tasks = nodes[chains.is_task[nodes]]
-    rows = chains.row[tasks]
-    launched = np.zeros(len(graph.time), bool)
-    launched[graph.target] = True
-    if len(rows):
-        classes = combined(
-            trace.task["name"][rows] if "name" in trace.task else rows,
-            column(trace, "task", "in_shapes")[rows],
-            trace.task["kind"][rows],
-            column(trace, "task", "bytes")[rows],
-            launched[tasks],
-        )
-        draft.after[tasks] = _median(classes, draft.after[tasks])
-    hosts = nodes[~chains.is_task[nodes]]
-    if len(hosts):
-        end = chains.call_end[chains.row[hosts]] == hosts
-        name = 2 * trace.api["name"][chains.row[hosts]].astype(np.int32) + end
-        names = np.full(len(graph.time), -1, np.int32)
-        names[hosts] = name
-        draft.after[hosts] = _median(name, draft.after[hosts])
-        inner = hosts[draft.linked[hosts]]
-        draft.link[inner] = _median(combined(names[inner - 1], names[inner]), draft.link[inner])
+    tasks = chains.is_task[nodes]
+    if tasks.any():
+        _tasks(draft, nodes[tasks])
+    if not tasks.all():
+        _calls(draft, nodes[~tasks])
+
+
+def _tasks(draft: Draft, nodes: Array) -> None:
+    graph, task = draft.graph, draft.trace.task
+    rows = graph.chains.row[nodes]
+    held = np.zeros(len(graph.time), bool)
+    held[graph.target] = True
+    held = held[nodes]
+    name, shapes = task.get("name"), task.get("in_shapes")
+    known = (name, shapes, task["kind"], task.get("bytes"))
+    classes = combined(*(c[rows] for c in known if c is not None), held) if name is not None else combined(rows, held)
+    late = np.where(held, 0, graph.residual_of(nodes))
+    draft.after[nodes] = _median(classes, draft.after[nodes] - late) + late
+
+
+def _calls(draft: Draft, nodes: Array) -> None:
+    chains = draft.graph.chains
+    end = chains.call_end[chains.row[nodes]] == nodes
+    name, count = numbered(draft.trace.api["name"][chains.row[nodes]])
+    name = (2 * name + end).astype(np.int32)
+    draft.after[nodes] = _median(name, draft.after[nodes])
+    linked = draft.linked[nodes] & ~_after_own_code(draft, nodes)
+    inner = nodes[linked]
+    # The node before one of these is among them, but for the first of a window.
+    before = np.full(len(nodes), 2 * count, np.int32)
+    follows = np.flatnonzero(np.diff(nodes) == 1)
+    before[follows + 1] = name[follows]
+    both = before * (np.int32 if count < 20_000 else np.int64)(2 * count) + name
+    draft.link[inner] = _median(both[linked], draft.link[inner])
+
+
+def _after_own_code(draft: Draft, nodes: Array) -> Array:
+    """Mask: starts of calls that lie in no other call, so that the program's own code precedes them."""
+    chains = draft.graph.chains
+    step = np.zeros(len(draft.linked), np.int8)
+    step[chains.call_start], step[chains.call_end] = 1, -1  # the moments of each thread sum to 0
+    outer: Array = (np.cumsum(step, dtype=np.int32)[nodes] == 1) & (step[nodes] == 1)
+    return outer
 
 
 def _median(classes: Array, values: Array) -> Array:
-    """Per value the median of its class (the lower of two middle ones)."""
+    """Per value the median of its class (of two middle ones their mean, so that a class of two keeps its sum)."""
     number, count = numbered(classes)
     if count <= FEW:  # no full sort: a radix sort of the classes, and a partition of each
         order = np.argsort(number.astype(np.uint16), kind="stable")
         ends = np.cumsum(np.bincount(number, minlength=count))
         parts = np.split(values[order], ends[:-1])
-        middles = np.array([np.partition(p, (len(p) - 1) // 2)[(len(p) - 1) // 2] for p in parts], values.dtype)
+        middles = np.array([_middle(p) for p in parts], values.dtype)
         typical: Array = middles[number]
         return typical
     order = np.lexsort((values, classes))
     heads = np.flatnonzero(changes(classes[order]))
     counts = np.diff(np.append(heads, len(order)))
-    middle = values[order][heads + (counts - 1) // 2]
+    low, high = values[order][heads + (counts - 1) // 2], values[order][heads + counts // 2]
     result = np.empty_like(values)
-    result[order] = np.repeat(middle, counts)
+    result[order] = np.repeat((low.astype(np.int64) + high) // 2, counts)
     return result
+
+
+def _middle(values: Array) -> int:
+    low, high = (len(values) - 1) // 2, len(values) // 2
+    found = np.partition(values, (low, high))
+    return (int(found[low]) + int(found[high])) // 2

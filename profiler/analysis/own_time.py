@@ -9,6 +9,7 @@ import numpy as np
 
 from profiler import intervals
 from profiler.analysis.gaps import Gaps
+from profiler.analysis.groups import narrow
 from profiler.trace import Array, Trace
 
 
@@ -48,4 +49,4 @@ def own_times(trace: Trace, outer: Array, window: tuple[int, int], idle: Iterabl
     most = np.zeros(len(row), np.int64)
     for gaps in idle:
         most = np.maximum(most, intervals.inside((gaps.starts, gaps.ends), start, end))
-    return OwnTimes(row, before, start, end, most)
+    return OwnTimes(narrow(row), narrow(before), start, end, narrow(most))

@@ -34,8 +34,8 @@ from profiler.analysis.edits import (
     Unblock,
 )
 from profiler.analysis.graph import ENGINE, EVENT, LAUNCH, NEVER, WAIT, Graph
-from profiler.analysis.groups import changes
-from profiler.analysis.launches import Launches
+from profiler.analysis.groups import changes, room_for
+from profiler.analysis.launches import Launches, around
 from profiler.analysis.sweep import Swept, condense, sweep
 from profiler.trace import Array, Trace
 
@@ -49,11 +49,13 @@ class Draft:
     def __init__(self, trace: Trace, launches: Launches, graph: Graph, alike: bool = False) -> None:
         self.trace, self.launches, self.graph = trace, launches, graph
         self.linked, self.link = graph.linked.copy(), graph.link.copy()
-        self.floor, self.after = graph.floor.copy(), graph.after.copy()
+        self.floor, self.after = graph.floor, graph.after.copy()
         self.alike = alike
         if alike:
             self.floor[graph.external] = graph.own_floor
-            self.after[graph.external] += graph.waited
+            after = self.after[graph.external] + graph.waited
+            self.after = room_for(self.after, after)
+            self.after[graph.external] = after
         self.alive = np.ones(len(graph.source), bool)
         self.relinked = self.loose = False
         self.added: list[tuple[Array, Array, Array]] = []
@@ -103,20 +105,25 @@ class Draft:
 
     def _duration(self, task: Array) -> Array:
         nodes = self.graph.chains.task[task]
-        return self.graph.time[nodes] - self.graph.start[nodes]
+        return self.graph.time[nodes] - self.graph.chains.start_of(nodes)
 
     def _set(self, task: Array, ns: Array) -> None:
         nodes = self.graph.chains.task[task]
-        self.after[nodes] = self.graph.residual[nodes] + ns
+        after = self.graph.residual_of(nodes) + ns
+        self.after = room_for(self.after, after)
+        self.after[nodes] = after
 
     def _remove(self, task: Array) -> None:
         nodes = self.graph.chains.task[task]
         self.after[nodes] = 0
         self.link[nodes] = 0
+        engines = np.flatnonzero(self.graph.kind == ENGINE)
+        if not len(engines):
+            return
         gone = np.zeros(len(self.link), bool)
         gone[nodes] = True
         # An engine does not wait for what it no longer runs; what nothing else holds keeps the edge.
-        edges = np.flatnonzero((self.graph.kind == ENGINE) & gone[self.graph.source])
+        edges = engines[gone[self.graph.source[engines]]]
         target = self.graph.target[edges]
         others = np.bincount(self.graph.target[self.graph.kind != ENGINE], minlength=len(self.link))
         self.alive[edges[self.linked[target] | (others[target] > 0)]] = False
@@ -165,7 +172,7 @@ class Draft:
         tasks = chains.task[np.flatnonzero(mine[self.launches.row])]
         self.link[tasks] = np.minimum(self.link[tasks], gap)
         # What no edge explained was waiting for the launch.
-        self.after[tasks] -= self.graph.residual[tasks]
+        self.after[tasks] -= self.graph.residual_of(tasks)
 
     def _unblock(self, rows: Array, call_ns: int) -> None:
         self._cut(WAIT, rows)
@@ -179,29 +186,9 @@ class Draft:
         good = self.graph.earlier(source, target)
         self.added.append((source[good], target[good], weights[good]))
 
-    def _submissions(self, rows: Array) -> tuple[Array, Array, Array]:
-        """Per call: row of the kernel launch before it, of the one before that, and after it on its thread (-1 = none)."""
-        before, second, after = (np.full(len(rows), -1, np.int64) for _ in range(3))
-        if not len(rows):
-            return before, second, after
-        api = self.trace.api
-        runs = np.flatnonzero((self.launches.kernels > 0) & ~self.graph.chains.hidden)
-        for thread in np.unique(api["thread"][rows]):
-            own = runs[api["thread"][runs] == thread]
-            own = own[np.argsort(api["start"][own], kind="stable")]
-            if not len(own):
-                continue
-            mine = np.flatnonzero(api["thread"][rows] == thread)
-            at = np.searchsorted(api["start"][own], api["start"][rows[mine]], side="left")
-            for found, shift in ((before, -1), (second, -2), (after, 0)):
-                index = at + shift
-                good = (index >= 0) & (index < len(own))
-                found[mine[good]] = own[index[good]]
-        return before, second, after
-
     def _feed_next(self, rows: Array) -> None:
         """Let the first task of the next launch on the thread wait for the last task of each call."""
-        last, (_, _, after) = self.launches.last[rows], self._submissions(rows)
+        last, (_, _, after) = self.launches.last[rows], around(self.trace, self.launches, self.graph.chains.hidden, rows)
         good = (last >= 0) & (after >= 0)
         task = self.graph.chains.task
         self._add(task[last[good]], task[self.launches.first[after[good]]])
@@ -227,7 +214,7 @@ class Draft:
         calls = self.launches.row[chains.row[bare]]
         known = calls >= 0
         self._add(chains.call_start[chains.outer[calls[known]]], bare[known])
-        self.floor[bare[~known]] = self.graph.start[bare[~known]]
+        self.floor[bare[~known]] = self.graph.chains.start_of(bare[~known])
         order = nodes[np.lexsort((self.graph.depth[nodes], self.graph.time[nodes]))]
         device = self.trace.task["device"][chains.row[order]]
         same = device[1:] == device[:-1]
@@ -240,7 +227,7 @@ class Draft:
         self._feed_next(rows)
         copies = launches.first[rows]
         self._move(copies)
-        before, second, _ = self._submissions(rows)
+        before, second, _ = around(self.trace, self.launches, self.graph.chains.hidden, rows)
         early = before >= 0
         self._cut(LAUNCH, rows[early])
         nodes = chains.task[copies]
@@ -343,11 +330,11 @@ class Draft:
         if self.alike:
             self.after[nodes] -= self.graph.waited[met]
 
-    def sweep(self) -> Swept:
-        """What the edited numbers give."""
+    def edges(self) -> tuple[Array, Array, Array, Array | None]:
+        """Source, target and weight by target, with a mask of those that hold (None: all); what nothing holds any more begins
+        when it began."""
         graph = self.graph
         source, target, weight, alive = graph.source, graph.target, graph.weight, None if self.alive.all() else self.alive
-        shape = graph.shape
         if self.added:
             source, target, weight = (np.concatenate(c) for c in zip((source, target, weight), *self.added, strict=True))
             if alive is not None:
@@ -356,11 +343,17 @@ class Draft:
                 source, target, weight, alive = source[held], target[held], weight[held], None
             order = np.argsort(target, kind="stable")
             source, target, weight = source[order], target[order], weight[order]
-        if self.relinked or self.loose:  # what nothing holds any more begins when it began
+        if self.relinked or self.loose:
             held = self.linked | (self.floor > NEVER)
             held[target if alive is None else target[alive]] = True
             bare = np.flatnonzero(~held)
-            self.floor[bare] = graph.start[bare]
+            self.floor[bare] = graph.chains.start_of(bare)
+        return source, target, weight, alive
+
+    def sweep(self) -> Swept:
+        """What the edited numbers give."""
+        graph, (source, target, weight, alive) = self.graph, self.edges()
+        shape = graph.shape
         if self.added or self.relinked:
             shape = condense(self.linked, self.floor > NEVER, source, target, graph.time, graph.depth)
         return sweep(shape, self.linked, self.link, self.after, self.floor, source, target, weight, alive)
@@ -372,7 +365,7 @@ class Replay:
     def __init__(self, trace: Trace, launches: Launches, graph: Graph, window: tuple[int, int]) -> None:
         self.trace, self.launches, self.graph = trace, launches, graph
         inside = (graph.time >= window[0]) & (graph.time <= window[1])
-        self.goals = np.flatnonzero(inside)
+        self.goals = np.flatnonzero(inside).astype(np.int32)
         self.end = int(graph.time[self.goals].max()) if len(self.goals) else window[1]
         # Along a chain nothing ends before what stands before it: the last goal of each chain decides.
         last = np.ones(len(self.goals), bool)

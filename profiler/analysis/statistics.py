@@ -45,6 +45,35 @@ class OpSum:
     total_ns: int
 
 
+@dataclass(frozen=True, slots=True)
+class StepSums:
+    """The steps of step_trace_time together, ns: computing, exposed (communication that no computation covers, with bubble),
+    overlapped, free, and bubble (receives of a pipeline)."""
+
+    steps: int
+    computing: int
+    exposed: int
+    overlapped: int
+    free: int
+    bubble: int
+
+    @property
+    def whole(self) -> int:
+        """Computing, exposed communication and free time are the whole step (spec of msprof's files)."""
+        return self.computing + self.exposed + self.free
+
+
+def step_sums(trace: Trace) -> StepSums | None:
+    """What step_trace_time holds of one rank; None where the source has none, or the ranks of a whole cluster."""
+    table = _table(trace, "step_trace_time")
+    steps = len(table.get("computing", []))
+    if not steps or any(v is not None for v in table.get("type", [])):
+        return None
+    names = ("computing", "communication_not_overlapped", "overlapped", "free", "bubble")
+    sums = [sum(int(v) for v in table.get(n, []) if isinstance(v, int | float)) for n in names]
+    return StepSums(steps, *sums)
+
+
 def op_sums(trace: Trace) -> list[OpSum]:
     """The op_statistic of a trace, the longest first; empty where the source has none."""
     table = _table(trace, "op_statistic")

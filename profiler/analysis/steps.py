@@ -140,7 +140,7 @@ def _most(rows: Array, values: Array) -> Array:
 def _sequence(trace: Trace, launches: Launches) -> Steps | None:
     """The longest launch-name sequence that repeats at least STEADY_MIN times, found by its rarest name."""
     rows = np.flatnonzero(launches.kernels > 0)
-    if len(rows) < 2 * STEADY_MIN:
+    if len(rows) < 2 * STEADY_MIN or "name" not in trace.task:
         return None
     rows = _most(rows, trace.api["thread"][rows])
     rows = rows[np.argsort(trace.api["start"][rows], kind="stable")]

@@ -95,7 +95,7 @@ def sweep(
     alive: Array | None,
 ) -> Swept:
     """Times from costs. Edges sorted by target; `alive` masks those that still hold (None: all)."""
-    distance = link + after
+    distance = np.add(link, after, dtype=np.int64)
     distance *= linked
     np.cumsum(distance, out=distance)
     cost = distance[source] + weight

@@ -6,7 +6,7 @@ nothing to change it says why. Class-median replay and explained share say how f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
@@ -18,6 +18,7 @@ from profiler.analysis.calls import COPY, SYNC_DEVICE, SYNC_STREAM, blocking, co
 from profiler.analysis.context import Context
 from profiler.analysis.edits import DropCalls, Edit, Scale, Spread, Unblock
 from profiler.analysis.judge import edits_of
+from profiler.analysis.ranks.together import Together
 from profiler.analysis.rules.copies import async_call_ns, in_window, pinned
 from profiler.analysis.rules.unfused_pattern import unfused_pattern
 from profiler.findings import Change, Gain, WhatIf
@@ -49,7 +50,39 @@ class Planned:
 
 def what_if(trace: Trace, wanted: Wanted) -> WhatIf:
     """Gains of the wanted changes in the judged window, ns."""
-    context = Context(trace)
+    return _changes(Context(trace), wanted)
+
+
+def what_if_ranks(traces: Sequence[Trace], wanted: Wanted) -> list[WhatIf]:
+    """The same for several profiles. Where they are all ranks of one job, gains on all ranks are those of one replay of all with
+    the change made on each."""
+    contexts = [Context(t) for t in traces]
+    made = [_changes(c, wanted) for c in contexts]
+    together = Together(contexts) if len(made) > 1 and all(len(c.graph.time) for c in contexts) else None
+    if together is None or not together.shared or not together.complete:
+        return made
+
+    def everywhere(edits: Sequence[tuple[object, ...]]) -> int:
+        return together.gain([tuple(e for e in some if isinstance(e, _EDITS)) for some in edits])
+
+    gains = [everywhere([c.edits for c in same]) for same in zip(*(m.changes for m in made), strict=True)]
+    whole = everywhere([tuple(e for c in m.changes for e in c.edits) for m in made])
+
+    def told(change: Change, ns: int) -> Change:
+        return change if change.gain is None else replace(change, gain=replace(change.gain, on_all_ns=ns))
+
+    return [
+        replace(
+            m,
+            changes=tuple(map(told, m.changes, gains)),
+            joint=None if m.joint is None else replace(m.joint, on_all_ns=whole),
+        )
+        for m in made
+    ]
+
+
+def _changes(context: Context, wanted: Wanted) -> WhatIf:
+    trace = context.trace
     plans: list[tuple[str, Callable[[Context], Planned]]] = []
     plans += [("no-sync", no_sync)] if wanted.no_sync else []
     plans += [("fuse", fuse)] if wanted.fuse else []

@@ -2,13 +2,15 @@
 
 Per operator, of the first plane that moves data between ranks (real files look at no other): transit is the time of its
 transfers, wait that of its waits for notifies, synchronization the waits before the first transfer, idle the rest. Bandwidth
-counts the transfers of all planes. MB are 10**6 bytes, GB/s 10**9.
+counts the transfers of all planes. MB are 10**6 bytes, GB/s 10**9. Groups stand as numbers, as in real files: readers find a
+group of profiler_metadata.json by the number of its name.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,7 @@ class _Operator:
 
     @property
     def title(self) -> str:
-        return f"{self.name}@{self.group}"
+        return f"{self.name}@{number_of(self.group)}"
 
     @property
     def kind(self) -> str:
@@ -45,14 +47,28 @@ class _Operator:
         return "p2p" if any(w in self.name.lower() for w in P2P) else "collective"
 
 
-def write(trace: Trace, folder: Path, step: str = "step") -> list[Path]:
-    """The two files in a folder that is made when it is not there; none when nothing communicated. Existing ones are replaced."""
+def number_of(group: str) -> str:
+    """The number a group's name is known by: two polynomial hashes of 32 bits, with 29 in the upper half and 131 in the lower;
+    what is a number already stays (msprof-analyze 26.2.0 looks names up by the same)."""
+    if group.isdigit():
+        return group
+    upper = lower = 0
+    for letter in group:
+        upper, lower = (upper * 29 + ord(letter)) & 0xFFFFFFFF, (lower * 131 + ord(letter)) & 0xFFFFFFFF
+    return str(upper << 32 | lower)
+
+
+def write(trace: Trace, folder: Path, step: str = "step", only: Sequence[str] = ()) -> list[Path]:
+    """The two files (only: names of those wanted) in a folder that is made when it is not there; none when nothing communicated.
+    Existing ones are replaced."""
     operators = _operators(trace)
     if not operators:
         return []
     folder.mkdir(exist_ok=True)
     made = []
     for name, content in (("communication", _times(trace, operators)), ("communication_matrix", _matrix(operators))):
+        if only and name not in only:
+            continue
         path = folder / f"{name}.json"
         with whole(path, replace=True) as out:
             json.dump({step: content}, out, indent=1)
@@ -172,7 +188,7 @@ def _matrix(operators: list[_Operator]) -> dict[str, Any]:
     made: dict[str, dict[str, Any]] = {"p2p": {}, "collective": {}}
     by_type: dict[tuple[str, str, str], list[_Operator]] = defaultdict(list)
     for operator in operators:
-        by_type[operator.kind, _type(operator.name), operator.group].append(operator)
+        by_type[operator.kind, _type(operator.name), number_of(operator.group)].append(operator)
     for (kind, name, group), mine in by_type.items():
         links: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for operator in mine:

@@ -9,7 +9,7 @@ from profiler.export import chrome, columns, words
 from profiler.export.database import Database, enum_ids
 from profiler.export.db_tasks import NO_ID
 from profiler.export.flows import launching_calls
-from profiler.export.timeline_host import thread_ids
+from profiler.export.timeline_host import system_threads, thread_ids
 from profiler.trace import Array, Trace
 
 MARKS = {"mark": "marker", "range": "start/end", "step": "start/end"}  # kind of marker -> event type
@@ -53,14 +53,15 @@ def _marks(database: Database, trace: Trace, pid: int, zero: int) -> None:
     numbers = np.zeros(len(events.MARKERS), np.int64)
     numbers[kinds] = [enum_ids("ENUM_MSTX_EVENT_TYPE")[t] for t in MARKS.values()]
     correlation = columns.column(marker, "correlation")
-    thread = marker["thread"].astype(np.int64)
-    own = trace.meta.get("generator") == "npuscope"
-    tid = pid << 32 | (thread + pid if own else thread)
+    kind = numbers[marker["kind"]]
+    on_stream = (marker["kind"] == events.MARKERS.index("mark")) & (correlation >= 0)
+    kind[on_stream] = enum_ids("ENUM_MSTX_EVENT_TYPE")["marker_ex"]
+    tid = pid << 32 | system_threads(trace, marker["thread"])
     database.insert(
         "MSTX_EVENTS",
         marker["start"] + zero,
         marker["end"] + zero,
-        numbers[marker["kind"]],
+        kind,
         NO_ID,
         NO_ID,
         database.text_column(trace.strings, marker["name"]),

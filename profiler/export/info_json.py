@@ -50,6 +50,13 @@ def chip(trace: Trace) -> soc.Soc | None:
         return None
 
 
+def program(trace: Trace) -> str:
+    """The file name of the program that was profiled; "" when the trace does not tell."""
+    command = trace.meta.get("command", "")
+    words = command.split() if isinstance(command, str) else [str(w) for w in command]
+    return Path(words[0]).name if words else ""
+
+
 def host_identity(trace: Trace) -> tuple[str, str]:
     """(uid, name) of the host. The uid is the same for all processes of one host, which is what it is read for."""
     name = str(_host(trace).get("hostname", ""))
@@ -66,8 +73,6 @@ def _info(trace: Trace, device: int | None) -> dict[str, Any]:
     facts = _host(trace)
     versions: Mapping[str, Any] = meta.get("versions") or {}
     ranks = meta.get("ranks") or [-1]
-    command = meta.get("command", "")
-    words = command.split() if isinstance(command, str) else [str(w) for w in command]
     devices = devices_of(trace)
     uid, hostname = host_identity(trace)
     cpus = int(facts.get("cpus", 0))
@@ -76,7 +81,7 @@ def _info(trace: Trace, device: int | None) -> dict[str, Any]:
         "hwtype": str(facts.get("machine", "")),
         "devices": ",".join(map(str, devices if device is None else [device])), "platform": "",
         "platform_version": PLATFORMS.get(model.family, "") if model is not None else "",
-        "pid": str(meta.get("pid", 0)), "pid_name": Path(words[0]).name if words else "", "upTime": "",
+        "pid": str(meta.get("pid", 0)), "pid_name": program(trace), "upTime": "",
         "memoryTotal": int(facts.get("memory_kb", 0)), "cpuNums": cpus, "sysClockFreq": 100, "cpuCores": cpus, "netCardNums": 0,
         "rank_id": int(ranks[0]) if len(ranks) == 1 else -1,
         "drvVersion": str(versions.get("driver", meta.get("driver_version", ""))), "cannVersion": str(versions.get("cann", "")),

@@ -11,18 +11,26 @@ from profiler.export import (
     api_statistic,
     communication_json,
     communication_statistic,
+    fusion_op,
+    hbm,
     info_json,
     memory_record,
     msprof_db,
+    msprof_tx,
+    msprof_tx_json,
+    npu_mem,
     npu_module_mem,
     op_statistic,
     op_summary,
     operator_memory,
     readme,
     step_trace,
+    step_trace_json,
     task_time,
     timeline_json,
 )  # fmt: skip
+from profiler.export.hardware_memory import sampled
+from profiler.export.switches import switched_off
 from profiler.trace import Trace
 
 OUTPUT = "mindstudio_profiler_output"
@@ -40,22 +48,21 @@ class Format(NamedTuple):
 FORMATS: tuple[Format, ...] = tuple(
     Format(module.NAME, module.write)
     for module in (
-        timeline_json, op_summary, op_statistic, api_statistic, task_time, communication_statistic, step_trace, memory_record,
-        operator_memory, npu_module_mem, msprof_db,
+        timeline_json, op_summary, op_statistic, api_statistic, task_time, communication_statistic, step_trace, step_trace_json,
+        fusion_op, msprof_tx, msprof_tx_json, memory_record, operator_memory, npu_mem, npu_module_mem, hbm, msprof_db,
     )
 )  # fmt: skip
-MEMORY = ("memory_record", "operator_memory")  # formats that the real tool writes with --task-memory=on
 
 
 def export_msprof(
-    trace: Trace, prof_dir: Path, now: datetime | None = None, progress: Progress | None = None, only: Sequence[str] = (),
-    without: Sequence[str] = (),
+    trace: Trace, prof_dir: Path, now: datetime | None = None, progress: Progress | None = None, only: Sequence[str] = ()
 ) -> list[Path]:
     """The files written, in order; every one of an export carries the same stamp, its local time in seconds.
 
     `now` is that time (default: the clock). When files of the same second are there, the next free second is taken: no
     earlier export is changed. `only`: names of FORMATS to write, none: all, and then README.txt too. Each file appears only
-    when it is complete. FileNotFoundError when prof_dir does not exist, OSError when the disk refuses.
+    when it is complete, and only when what it is made of was collected (files.csv names the switch). FileNotFoundError when
+    prof_dir does not exist, OSError when the disk refuses.
     """
     if not prof_dir.is_dir():
         raise FileNotFoundError(f"no folder {prof_dir}")
@@ -64,7 +71,9 @@ def export_msprof(
     stamp = _free_stamp(folder, datetime.now() if now is None else now)
     made = info_json.write(trace, prof_dir)
     kinds = []
-    forms = [form for form in FORMATS if (form.name in only if only else form.name not in without)]
+    off = switched_off(trace)
+    forms = [form for form in FORMATS if form.name not in off and (form.name in only or not only)]
+    trace = sampled(trace)
     for done, form in enumerate(forms, 1):
         files = form.write(trace, folder, stamp)
         if files:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +36,14 @@ class _Rows(NamedTuple):
     parts: tuple[tuple[list[str], Array], ...]  # stream to task type | block dim to context | counters
 
 
-def write(trace: Trace, folder: Path, stamp: str) -> list[Path]:
+class Before(NamedTuple):
+    """A column that comes before all others: its name, and its texts by start (ns)."""
+
+    name: str
+    of: Callable[[Array], list[str]]
+
+
+def write(trace: Trace, folder: Path, stamp: str, before: Before | None = None) -> list[Path]:
     """The file, or its slices; no file when no kernel and no communication operator ran. Times as unix us, 3 decimals.
 
     Rows are in order of device and start. Wait time is measured against the previous row of the device, all streams mixed.
@@ -50,8 +57,9 @@ def write(trace: Trace, folder: Path, stamp: str) -> list[Path]:
     counters = tuple(c for c in pmu.names(kernels) if c not in dropped)
     both = (_kernel_rows(trace, kernels, compute, counters), _comm_rows(trace, collectives, compute, len(counters)))
     sources = [rows for rows in both if rows is not None]
-    lines = _lines(_joined(sources), chrome.unix_zero(trace))
-    return csvtext.write_table(folder, NAME, stamp, (*FIRST, *compute, *counters), lines, len(kernels) + len(collectives))
+    lines = _lines(_joined(sources), chrome.unix_zero(trace), before)
+    header = (*([before.name] if before else ()), *FIRST, *compute, *counters)
+    return csvtext.write_table(folder, NAME, stamp, header, lines, len(kernels) + len(collectives))
 
 
 def _without_stars(trace: Trace) -> bool:
@@ -143,7 +151,7 @@ def _waits(rows: _Rows) -> Array:
     return waits
 
 
-def _lines(rows: _Rows, unix_zero: int) -> Iterator[list[str]]:
+def _lines(rows: _Rows, unix_zero: int, before: Before | None) -> Iterator[list[str]]:
     waits = _waits(rows)
     (identities, identity), (shapes, shape), (counters, counter) = rows.parts
     comma = "," if shapes[0] else ""
@@ -152,10 +160,11 @@ def _lines(rows: _Rows, unix_zero: int) -> Iterator[list[str]]:
         waited = [f"{w}000" if n >= 0 else "0" for w, n in
                   zip(columns.microseconds(np.maximum(waits[part], 0)), waits[part].tolist(), strict=True)]
         models = columns.ints(rows.model[part], csvtext.NO_ID)
-        yield [
+        made = [
             f"{device},{model},{task},{identities[i]},{start}\t,{duration},{wait}{comma}{shapes[s]}{counters[c]}"
             for device, model, task, i, start, duration, wait, s, c in zip(
                 rows.device[part].tolist(), models, columns.ints(rows.task_id[part], csvtext.NA), identity[part].tolist(),
                 columns.microseconds(rows.start[part] + unix_zero), columns.microseconds(rows.duration[part]), waited,
                 shape[part].tolist(), counter[part].tolist(), strict=True)
         ]
+        yield [f"{b},{line}" for b, line in zip(before.of(rows.start[part]), made, strict=True)] if before else made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,17 +16,25 @@ HEADER = ("Device_id", "Iteration ID", "FP Start(us)", "BP End(us)", "Iteration 
           "FP to BP Time(us)", "Iteration Refresh(us)", "Data Aug Bound(us)", "Model ID")  # fmt: skip
 
 
-def write(trace: Trace, folder: Path, stamp: str) -> list[Path]:
-    """The file; no file when no model ran. An execution is what one call launched of a model; FP Start is its first task's start.
+class Execution(NamedTuple):
+    """What one call launched of a model: number of the execution of that model, begin and end of its tasks, ns; bound: from the
+    end of the execution before it on the device to its begin, ns, None for the first."""
 
-    Executions have no backward pass: what would end or follow one is N/A. Data Aug Bound: from the end of the execution before
-    it on the device to its start; N/A for the first.
-    """
+    device: int
+    number: int
+    begin: int
+    end: int
+    bound: int | None
+    model: int
+
+
+def executions(trace: Trace) -> list[Execution]:
+    """In order of device and begin."""
     model = columns.column(trace.task, "model")
     rows = np.flatnonzero((model >= 0) & (columns.column(trace.task, "correlation") >= 0)) if trace.task else np.zeros(0, int)
     if not len(rows):
         return []
-    task, zero = trace.task.take(rows), chrome.unix_zero(trace)
+    task = trace.task.take(rows)
     first, which = columns.distinct([task[n] for n in ("device", "model", "correlation")])
     begin, end = np.full(len(first), np.iinfo(np.int64).max), np.zeros(len(first), np.int64)
     np.minimum.at(begin, which, task["start"])
@@ -33,15 +42,23 @@ def write(trace: Trace, folder: Path, stamp: str) -> list[Path]:
     device, of_model = task["device"][first], task["model"][first]
     counted: dict[tuple[int, int], int] = {}
     before: dict[int, int] = {}
-    lines = []
+    made = []
     for n in np.lexsort((begin, device)).tolist():
-        place, number = int(device[n]), int(of_model[n])
+        place, number, start, stop = int(device[n]), int(of_model[n]), int(begin[n]), int(end[n])
         counted[place, number] = counted.get((place, number), 0) + 1
-        bound = us3(int(begin[n]) - before[place]) if place in before else csvtext.NA
-        start, stop = int(begin[n]), int(end[n])
+        bound = start - before[place] if place in before else None
         before[place] = stop
-        lines.append(
-            f"{place},{counted[place, number]},{us3(start + zero)}\t,{csvtext.NA},{us3(stop + zero)}\t,{us3(stop - start)},"
-            f"{csvtext.NA},{csvtext.NA},{bound},{number}"
-        )
-    return csvtext.write_table(folder, NAME, stamp, HEADER, [lines], len(lines))
+        made.append(Execution(place, counted[place, number], start, stop, bound, number))
+    return made
+
+
+def write(trace: Trace, folder: Path, stamp: str) -> list[Path]:
+    """The file; no file when no model ran. FP Start is the start of an execution's first task. Executions have no backward pass:
+    what would end or follow one is N/A."""
+    zero, na = chrome.unix_zero(trace), csvtext.NA
+    lines = [
+        f"{e.device},{e.number},{us3(e.begin + zero)}\t,{na},{us3(e.end + zero)}\t,{us3(e.end - e.begin)},{na},{na},"
+        f"{na if e.bound is None else us3(e.bound)},{e.model}"
+        for e in executions(trace)
+    ]
+    return csvtext.write_table(folder, NAME, stamp, HEADER, [lines], len(lines)) if lines else []

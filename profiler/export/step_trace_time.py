@@ -10,6 +10,7 @@ from npu import events
 from profiler.export.files import whole
 from profiler.export.overlap import overlap
 from profiler.export.timeline_overlap import devices_of
+from profiler.export.torch_steps import steps
 from profiler.intervals import Spans, intersect, length, union
 from profiler.trace import Trace
 
@@ -24,24 +25,13 @@ def write(trace: Trace, path: Path) -> list[Path]:
 
     Computing + not overlapped + free = stage. Preparing: from the step's beginning to the device's first work in it.
     """
-    lines = [_line(trace, device, step) for device in devices_of(trace) for step in _steps(trace)]
+    lines = [_line(trace, device, step) for device in devices_of(trace) for step in steps(trace) or [("", *trace.span())]]
     lines = [line for line in lines if line]
     if not lines:
         return []
     with whole(path, replace=True) as out:
         out.write("\n".join((",".join(HEADER), *lines)) + "\n")
     return [path]
-
-
-def _steps(trace: Trace) -> list[tuple[str, int, int]]:
-    """(number, begin, end) of the steps that markers tell, else the whole trace."""
-    if trace.marker:
-        rows = np.flatnonzero(trace.marker["kind"] == events.MARKERS.index("step"))
-        columns = (trace.marker[n][rows].tolist() for n in ("name", "start", "end"))
-        named = [(trace.strings[name], begin, end) for name, begin, end in zip(*columns, strict=True)]
-        if named:
-            return [("".join(c for c in name if c.isdigit()), begin, end) for name, begin, end in named]
-    return [("", *trace.span())]
 
 
 def _line(trace: Trace, device: int, step: tuple[str, int, int]) -> str:

@@ -13,7 +13,9 @@ from profiler.trace import Array, Trace
 
 
 def events_of(trace: Trace, flows: Flows) -> Iterator[list[str]]:
-    """Metadata, then one event per call: AscendCL@name, Node@launch (item_id names the kernel), Model@..., Runtime@..."""
+    """Metadata, then one event per call: AscendCL@name, Node@launch (item_id names the kernel), Model@..., Runtime@...
+
+    With recorded stacks an event has its call's as "Call stack"."""
     if not trace.api:
         return
     pid = chrome.process_id(trace, chrome.CANN)
@@ -22,17 +24,17 @@ def events_of(trace: Trace, flows: Flows) -> Iterator[list[str]]:
     yield chrome.metadata(pid, chrome.CANN, threads=[(tid, f"Thread {tid}") for tid in known])
 
     api, strings = trace.api, trace.strings
-    keys = (threads, api["level"], api["name"], _items(trace, flows))
+    keys = (threads, api["level"], api["name"], _items(trace, flows), columns.column(api, "stack"))
     rows, which = columns.distinct(keys)
     heads, tails = [], []
-    for tid, level, name, item in zip(*(k[rows].tolist() for k in keys), strict=True):
+    for tid, level, name, item, stack in zip(*(k[rows].tolist() for k in keys), strict=True):
         call, kind = strings[name], events.LEVELS[level]
         mode = acl_mode(call) if kind == "acl" else "master" if kind == "communication" else call
         shown = call if kind == "acl" else "0"
         subject = call if kind == "communication" else strings[item] if item >= 0 else "0"
         heads.append(f'{{"name":{chrome.text(f"{words.LAYERS[kind]}@{call}")},"pid":{pid},"tid":{tid},"ts":"')
         tails.append(f',"args":{{"Thread Id":{tid},"Mode":{chrome.text(mode)},"level":"{words.LEVELS[kind]}",'
-                     f'"id":{chrome.text(shown)},"item_id":{chrome.text(subject)}')
+                     f'"id":{chrome.text(shown)},"item_id":{chrome.text(subject)}{call_stack(strings[stack])}')
     zero = chrome.unix_zero(trace)
     correlation = columns.column(api, "correlation")
     for begin in range(0, len(api), columns.CHUNK):
@@ -51,13 +53,31 @@ def thread_ids(trace: Trace) -> Array:
     Own captures count threads from 0; meta["threads"] lists their ids. Without the list the first thread is the process
     itself, as on Linux, and later ones follow it. Other sources have real ids already.
     """
-    thread = np.asarray(trace.api["thread"], np.int64)
+    return system_threads(trace, trace.api["thread"])
+
+
+def system_threads(trace: Trace, numbers: Array) -> Array:
+    """The same for the threads of any rows."""
+    thread = np.asarray(numbers, np.int64)
     known = trace.meta.get("threads")
     if isinstance(known, list | tuple) and len(known) > int(thread.max()) and int(thread.min()) >= 0:
         return np.asarray(known, np.int64)[thread]
     if trace.meta.get("generator") == "npuscope":
         return thread + int(trace.meta.get("pid", 0))
     return thread
+
+
+def call_stack(frames: str) -> str:
+    """The argument that holds a Python stack, in the form torch_npu has for it; nothing for "". Frames: file:line function."""
+    if not frames:
+        return ""
+    made = []
+    for frame in frames.splitlines():
+        place, _, function = frame.rpartition(" ")
+        file, _, line = place.rpartition(":")
+        made.append(f"{file}({line}): {function}" if line.isdecimal() else frame)
+    text = chrome.text(";\r\n".join(made))
+    return f',"Call stack":{text}'
 
 
 def connections(correlation: Array) -> list[str]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from profiler.export import timeline_comm, timeline_counters, timeline_device, timeline_flows, timeline_host, timeline_overlap
+from profiler.export import (
+    timeline_comm,
+    timeline_counters,
+    timeline_device,
+    timeline_flows,
+    timeline_host,
+    timeline_marks,
+    timeline_overlap,
+)
 from profiler.export.files import whole
 from profiler.export.flows import Flows, flows
 from profiler.trace import Trace
@@ -19,6 +27,7 @@ LAYERS: tuple[Layer, ...] = (
     timeline_comm.events_of,
     timeline_flows.events_of,
     timeline_counters.events_of,
+    timeline_marks.events_of,
     timeline_overlap.events_of,
 )
 

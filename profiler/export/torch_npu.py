@@ -5,37 +5,44 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from profiler.export import (
     api_statistic,
-    chrome,
     communication_json,
+    csvtext,
     info_json,
     op_statistic,
     op_summary,
     step_trace_time,
     timeline_json,
+    torch_db,
+    torch_info,
+    torch_memory,
 )  # fmt: skip
 from profiler.export.files import whole
+from profiler.export.op_summary import Before
+from profiler.export.switches import switched_off
+from profiler.export.torch_steps import Numbered
 from profiler.trace import Trace
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 STAMP = "0"
-# op_summary's columns under the names of kernel_details; all others keep theirs, and Step Id comes first.
+LEVEL0 = ("Step Id", "Name", "Type", "Accelerator Core", "Start Time(us)", "Duration(us)", "Wait Time(us)", "Block Dim")
+# op_summary's columns under the names of kernel_details; all others keep theirs.
 KERNEL_NAMES = {
     "Op Name": "Name", "OP Type": "Type", "Task Type": "Accelerator Core", "Task Start Time(us)": "Start Time(us)",
     "Task Duration(us)": "Duration(us)", "Task Wait Time(us)": "Wait Time(us)",
 }  # fmt: skip
-ENVIRONMENT = ("ASCEND_GLOBAL_LOG_LEVEL", "HCCL_RDMA_TC", "HCCL_RDMA_SL", "ACLNN_CACHE_LIMIT", "PYTORCH_NPU_ALLOC_CONF",
-               "ASCEND_LAUNCH_BLOCKING", "HCCL_ALGO")  # fmt: skip
 
 
-def export_torch_npu(trace: Trace, parent: Path, now: datetime | None = None) -> Path:
+def export_torch_npu(trace: Trace, parent: Path, now: datetime | None = None, export_type: str = "text") -> Path:
     """The folder made in `parent`. Steps are those of the trace's markers; a rank the trace does not tell is rank 0.
+
+    export_type: text, or db: then the database stands in place of the tables and the timeline, as the framework has it.
 
     FileExistsError when a folder of that name is there.
     """
@@ -45,16 +52,23 @@ def export_torch_npu(trace: Trace, parent: Path, now: datetime | None = None) ->
     place = parent / f"{name}_{trace.meta.get('pid', 0)}_{stamp}_ascend_pt"
     output = place / OUTPUT
     output.mkdir(parents=True)
+    if export_type == "db":
+        torch_db.fill(trace, output / f"ascend_pytorch_profiler_{rank}.db")
+        _facts(trace, place, rank, export_type)
+        return place
+    level = dict(trace.meta.get("collection") or {}).get("level")
     with TemporaryDirectory(dir=place, prefix=".") as scratch:
         folder = Path(scratch)
         for module, title in ((op_statistic, "op_statistic"), (api_statistic, "api_statistic")):
             for path in module.write(trace, folder, STAMP):
                 os.replace(path, output / f"{title}.csv")
         _trace_view(timeline_json.write(trace, folder, STAMP), output)
-        _kernel_details(op_summary.write(trace, folder, STAMP), output)
+        _kernel_details(op_summary.write(trace, folder, STAMP, Before("Step Id", Numbered(trace))), output, level == "l0")
     communication_json.write(trace, output)
     step_trace_time.write(trace, output / "step_trace_time.csv")
-    _facts(trace, place, rank)
+    if "memory_record" not in switched_off(trace):
+        torch_memory.write(trace, output)
+    _facts(trace, place, rank, export_type)
     return place
 
 
@@ -75,44 +89,27 @@ def _trace_view(files: list[Path], output: Path) -> None:
         out.write("]")
 
 
-def _kernel_details(files: list[Path], output: Path) -> None:
+def _kernel_details(files: list[Path], output: Path, short: bool) -> None:
+    """op_summary under the names of the framework; short: the columns of level 0."""
     if not files:
         return
     with whole(output / "kernel_details.csv") as out:
         for number, path in enumerate(files):
             with path.open(encoding="utf-8") as lines:
                 header = next(csv.reader([next(lines)]))
+                names = [KERNEL_NAMES.get(n, n) for n in header]
+                kept = [names.index(n) for n in LEVEL0] if short else range(len(names))
                 if number == 0:
-                    out.write(",".join(("Step Id", *(KERNEL_NAMES.get(n, n) for n in header))) + "\n")
-                out.writelines(f",{line}" for line in lines)
+                    out.write(",".join(names[at] for at in kept) + "\n")
+                if short:
+                    out.writelines(",".join(csvtext.field(row[at]) for at in kept) + "\n" for row in csv.reader(lines))
+                else:
+                    shutil.copyfileobj(lines, out, 1 << 20)
 
 
-def _facts(trace: Trace, place: Path, rank: int) -> None:
+def _facts(trace: Trace, place: Path, rank: int, export_type: str) -> None:
     """profiler_info_{rank}.json and profiler_metadata.json."""
-    collection: dict[str, Any] = dict(trace.meta.get("collection") or {})
-    metrics = str(collection.get("aic_metrics", "PipeUtilization"))
-    end = chrome.unix_zero(trace) + trace.span()[1]
-    info = {
-        "config": {
-            "common_config": {"activities": ["ProfilerActivity.CPU", "ProfilerActivity.NPU"], "record_shapes": True,
-                              "profile_memory": False, "with_stack": False},
-            "experimental_config": {"_profiler_level": "Level1", "_aic_metrics": f"ACL_AICORE_{_snake(metrics)}",
-                                    "_l2_cache": False, "_export_type": "text"},
-        },
-        "start_info": {"syscnt_enable": True, "freq": 100, "start_cnt": 0, "start_monotonic": 0},
-        "end_info": {"collectionTimeEnd": end, "MonotonicTimeEnd": trace.span()[1]},
-        "cann_version": str(dict(trace.meta.get("versions") or {}).get("cann", "")),
-        "rank_id": rank,
-    }  # fmt: skip
-    environ = dict(trace.meta.get("env") or {})
-    metadata: dict[str, Any] = {"ENV_VARIABLES": {n: str(environ.get(n, "")) for n in ENVIRONMENT}}
-    if trace.meta.get("groups"):
-        metadata["parallel_group_info"] = trace.meta["groups"]
-    for name, content in ((f"profiler_info_{rank}.json", info), ("profiler_metadata.json", metadata)):
+    info = torch_info.info(trace, rank, export_type)
+    for name, content in ((f"profiler_info_{rank}.json", info), ("profiler_metadata.json", torch_info.metadata(trace))):
         with whole(place / name) as out:
             json.dump(content, out, indent=1)
-
-
-def _snake(name: str) -> str:
-    """PipeUtilization -> PIPE_UTILIZATION."""
-    return "".join(f"_{c}" if c.isupper() and n else c for n, c in enumerate(name)).upper()

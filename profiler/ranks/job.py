@@ -1,7 +1,8 @@
 """Map: one rank's profile -> its report and a small summary. Reduce: all summaries -> the joint report.
 
 A worker holds one rank's trace at a time and sends back what a report says of it, without the rows: peak memory is the number of
-workers times the largest rank, plus some kilobytes a rank.
+workers times the largest rank, plus some kilobytes a rank. Only where all profiles together are small (cures.MOST) are they then
+read once more, side by side, so that gains on all ranks come from one replay of all.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from profiler.analysis.ranks.joint import joint
 from profiler.analysis.ranks.summary import RankSummary, from_sums
 from profiler.findings import JointReport, Report
+from profiler.ranks.cures import MOST, cured
 from profiler.ranks.places import Place
 from profiler.ranks.runners import Runner
 from profiler.trace import Trace, Unreadable
@@ -71,8 +73,18 @@ def judged(
         good[0] = replace(first, report=replace(first.report, missing=(*first.report.missing, *failed)))
     summaries = [s for m in good for s in m.summaries if ranks is None or s.rank in ranks]
     names = [s.rank for s in summaries]
-    together = len(names) > 1 and len(set(names)) == len(names)
-    return good, joint(summaries, failed) if together else None
+    if len(names) < 2 or len(set(names)) < len(names):
+        return [_plain(m) for m in good], None
+    told = joint(summaries, failed)
+    rows = [n for n, m in enumerate(good) if m.report is not None and m.report.rows.keys() & {"api", "task", "comm"}]
+    if len(rows) > 1 and sum(_rows(m) for m in good) <= MOST:
+        by_path = {t.place.path: t for t in tasks}
+        reports = [r for n in rows if (r := good[n].report) is not None]
+        changed, meetings = cured(reports, lambda n: _read(by_path[good[rows[n]].path]))
+        for n, report in zip(rows, changed, strict=True):
+            good[n] = replace(good[n], report=report)
+        told = replace(told, meetings=meetings)
+    return [_plain(m) for m in good], told
 
 
 def judge(task: Task) -> Judged:
@@ -81,15 +93,21 @@ def judge(task: Task) -> Judged:
 
     place = task.place
     try:
-        trace = place.read(place.path)
+        trace = _read(task)
     except Unreadable as error:
         return Judged(place.path, place.rank, None, (), (error.what, error.next))
-    _place_in_job(trace, task)
     report, summary = with_context(trace, task.all_findings, task.views)
     rank = trace.meta.get("rank")
     sums = tuple(from_sums(trace))
     found = (summary,) if summary is not None and (trace.task or not sums) else sums
-    return Judged(place.path, rank if isinstance(rank, int) else None, _light(report), found)
+    made = Judged(place.path, rank if isinstance(rank, int) else None, report, found)
+    return made if _rows(made) * task.profiles <= MOST else _plain(made)
+
+
+def _read(task: Task) -> Trace:
+    trace = task.place.read(task.place.path)
+    _place_in_job(trace, task)
+    return trace
 
 
 def _place_in_job(trace: Trace, task: Task) -> None:
@@ -103,6 +121,12 @@ def _place_in_job(trace: Trace, task: Task) -> None:
         trace.meta.setdefault("world_size", task.profiles)
 
 
-def _light(report: Report) -> Report:
+def _rows(made: Judged) -> int:
+    return sum(made.report.rows.values()) if made.report is not None else 0
+
+
+def _plain(made: Judged) -> Judged:
     """Without the rows of edits, which nobody needs after the joint replay."""
-    return replace(report, findings=[replace(f, edits=()) for f in report.findings])
+    if made.report is None:
+        return made
+    return replace(made, report=replace(made.report, findings=[replace(f, edits=()) for f in made.report.findings]))

@@ -66,6 +66,8 @@ def sorted_out(paths: Iterable[Path]) -> Files:
             made.communication.append(path)
         elif kind != "step_trace":
             made.timelines.append(path)
+    whole = {p.parent for p in made.timelines if kind_of_file(p) == "msprof"}  # it has the marks of msprof_tx beside it, too
+    made.timelines = [p for p in made.timelines if p.parent not in whole or kind_of_file(p) != "msprof_tx"]
     return made
 
 

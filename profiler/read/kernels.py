@@ -32,9 +32,13 @@ class Kernels:
     def add(self, sheet: Sheet, device: int) -> None:
         """Rows of one file; `device` where it does not say."""
         strings = self._convert.strings
+        timeless = 0
         for block in sheet.blocks():
             row = csvfile.converted(sheet.kind, block, self._convert)
-            if "start" not in row or not len(row["start"]):
+            if "start" not in row:
+                timeless += max(map(len, row.values()), default=0)
+                continue
+            if not len(row["start"]):
                 continue
             rows = len(row["start"])
             length = row.pop("length", None)
@@ -59,6 +63,9 @@ class Kernels:
                 kept["part"] = np.full(int(collective.sum()), -1, np.int8)
                 kept["level"] = np.full(int(collective.sum()), events.COMM_LEVELS.index("op"), np.int8)
                 self._collectives.add(kept)
+        if timeless:
+            why = "they have no start times: export the profile again with all columns"
+            sheet.problems.append(Missing(f"{timeless} rows of {sheet.path.name}", why))
 
     def _collective(self, names: Array, op_types: Array, types: Array | None) -> Array:
         """Communication operators: by their task type, without one by their name."""

@@ -16,7 +16,8 @@ from npu import events
 from npu.cost.counter_groups import GROUPS, group_columns
 from npu.cost.counters import pipe_utilization
 from npu.soc import find
-from profiler.trace import Array, Columns, Missing, Strings, Trace
+from profiler.read import stacks
+from profiler.trace import Array, Columns, Lookup, Missing, Strings, Trace
 
 FOLDER, META, STRINGS = "npuscope", "meta.json", "strings.bin"
 CODES = {"q": "<i8", "i": "<i4", "b": "i1", "d": "<f8"}
@@ -75,20 +76,71 @@ def read(prof: Path) -> Trace:
     trace = Trace(prof, strings=Strings(_texts(folder, missing)), meta=meta, missing=missing)
     layout = meta.pop("tables", {})  # in a Trace that name holds tables of sums
     kernels = _table(folder, "kernel", layout, missing)
-    for name in ("api", "comm", "memory", "counter", "marker"):
-        columns = _table(folder, name, layout, missing)
-        setattr(trace, name, Columns(columns if any(map(len, columns.values())) else None))
-    group = str(dict(meta.get("collection") or {}).get("aic_metrics", ""))
-    trace.task = _tasks(_table(folder, "task", layout, missing), kernels, str(meta.get("soc", "")), group, trace.strings)
+    tables = {name: _table(folder, name, layout, missing) for name in ("api", "comm", "memory", "counter", "marker", "task")}
+    _texts_by_number(trace, layout, kernels, *tables.items())
+    _cut(tables, meta, missing)
+    asked = _mapping(meta.get("collection"))
+    stacks.split(trace.strings, tables["api"], tables["memory"])
+    for name, columns in tables.items():
+        if name != "task":
+            setattr(trace, name, Columns(columns if any(map(len, columns.values())) else None))
+    trace.task = _tasks(tables["task"], kernels, str(meta.get("soc", "")), asked, trace.strings)
     if trace.api:
         order = np.lexsort((trace.api["thread"], trace.api["start"]))
         if (order[1:] < order[:-1]).any():
             trace.api = trace.api.take(order)
-    for table, count in dict(meta.get("lost", {})).items():
+    for table, count in _mapping(meta.get("lost")).items():
         missing.append(Missing(f"{count} rows of {table}", "the disk was full while the script ran"))
+    for what in asked.get("not_simulated", ()):
+        missing.append(Missing(str(what), "it was asked for; the simulated device does not have it"))
     if meta.get("ended_unix") is None:
-        missing.append(Missing("the end of the capture", "the process was killed; all calls completed until then are there"))
+        why = "the process was killed or left by os._exit; all calls completed until then are there"
+        missing.append(Missing("the end of the capture", why))
     return trace
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    """A fact that should be a mapping; {} when it is none."""
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _texts_by_number(
+    trace: Trace, layout: dict[str, Any], kernels: dict[str, Array], *tables: tuple[str, dict[str, Array]]
+) -> None:
+    """Give equal texts one number, and none to those whose text is not there: the recorder remembers only so many texts, and a
+    cut file has fewer than rows name."""
+    known = len(trace.strings)
+    texts, first = trace.strings.texts, trace.strings
+    same = np.fromiter((first.find(t) for t in texts), np.int32, known)
+    whole = bool((same == np.arange(known)).all())
+    for table, columns in (("kernel", kernels), *tables):
+        for name in _text_columns(table, layout):
+            ids = columns.get(name)
+            if ids is None or not len(ids) or (whole and int(ids.max()) < known):
+                continue
+            there = (ids >= 0) & (ids < known)
+            columns[name] = np.where(there, same[np.where(there, ids, 0)] if known else -1, -1).astype(np.int32)
+
+
+def _text_columns(table: str, layout: dict[str, Any]) -> list[str]:
+    columns = layout.get(table) or [(c.name, c.code, c.text) for c in events.TABLES[table]]
+    return [str(name) for name, _, is_text in columns if is_text]
+
+
+def _cut(tables: dict[str, dict[str, Array]], meta: dict[str, Any], missing: list[Missing]) -> None:
+    """Where the storage limit took the oldest rows of some tables, begin all of them where the last of these begins."""
+    dropped = _mapping(meta.get("dropped"))
+    starts = [tables[t]["start"] for t in dropped if t in ("api", "task", "comm") and len(tables[t]["start"])]
+    if not dropped:
+        return
+    begin = max((int(s.min()) for s in starts), default=0)
+    for name in ("api", "task", "comm", "marker"):
+        columns = tables[name]
+        keep = columns["start"] >= begin
+        if not keep.all():
+            tables[name] = {n: c[keep] for n, c in columns.items()}
+    rows = ", ".join(f"{count} rows of {table}" for table, count in dropped.items())
+    missing.append(Missing(f"everything before {begin / 1e9:.6f} s ({rows})", "older data went: the storage limit was reached"))
 
 
 def _meta(folder: Path, missing: list[Missing]) -> dict[str, Any]:
@@ -124,7 +176,7 @@ def _dtype(table: str, layout: dict[str, Any]) -> np.dtype[Any]:
 
 
 def _table(folder: Path, table: str, layout: dict[str, Any], missing: list[Missing]) -> dict[str, Array]:
-    """All committed rows of a table as contiguous columns, converted segment by segment."""
+    """All committed rows of a table as columns, converted segment by segment. A column of one value takes the room of one."""
     dtype = _dtype(table, layout)
     names = [n for n in dtype.names or () if n != "ok"]
     pieces = []
@@ -139,21 +191,37 @@ def _table(folder: Path, table: str, layout: dict[str, Any], missing: list[Missi
         while low < high:
             middle = (low + high) // 2
             low, high = (middle + 1, high) if piece["ok"][middle] == 1 else (low, middle)
-        pieces.append([np.ascontiguousarray(piece[n][:low]) for n in names])
+        pieces.append([_column(piece[n][:low]) for n in names])
     columns: dict[str, Array] = {}
     for number, name in enumerate(names):
-        columns[name] = np.concatenate([p[number] for p in pieces]) if pieces else np.zeros(0, dtype[name])
+        columns[name] = _joined([p[number] for p in pieces]) if pieces else np.zeros(0, dtype[name])
         for copied in pieces:
             copied[number] = columns[name][:0]  # its rows are in the column now
     return columns
 
 
+def _column(values: Array) -> Array:
+    """The values apart from their rows; where all are one value, that value as many times."""
+    if len(values) and values[0] == values[-1] and (values == values[0]).all():
+        return np.broadcast_to(values[0], len(values))
+    return np.ascontiguousarray(values)
+
+
+def _joined(pieces: list[Array]) -> Array:
+    """Pieces of a column one after the other."""
+    pieces = [p for p in pieces if len(p)] or pieces[:1]
+    if all(p.strides == (0,) and p[0] == pieces[0][0] for p in pieces):
+        return np.broadcast_to(pieces[0][0], sum(map(len, pieces)))
+    return np.concatenate(pieces)
+
+
 def _tasks(
-    columns: dict[str, Array], kernels: dict[str, Array], soc: str, group: str, strings: Strings
+    columns: dict[str, Array], kernels: dict[str, Array], soc: str, asked: dict[str, Any], strings: Strings
 ) -> Columns:
     """Task rows in start order with what their kernel's row says; counters follow from unit times and the measured time.
 
-    What a kernel's row says is looked up when it is asked for: most analyses look at few of these columns.
+    What a kernel's row says is looked up when it is asked for: most analyses look at few of these columns. asked: the
+    collection; at level l0 tasks have names and times alone, with aicore_shape also shapes, without ai_core no counters.
     """
     if not len(columns["start"]):
         return Columns()
@@ -165,30 +233,35 @@ def _tasks(
     known = (index >= 0) & (index < len(kernels["name"]))
     if not known.any():
         return Columns(columns)
-    every = bool(known.all())
+    index = np.where(known, index, -1)
 
-    def of_kernel(values: Array) -> Array:
-        if every:
-            found: Array = values[index]
-            return found
+    def of_kernel(values: Array) -> Lookup:
         nothing = np.nan if values.dtype.kind == "f" else -1
-        return np.where(known, values[np.where(known, index, 0)], nothing).astype(values.dtype)
+        return Lookup(index, np.append(values, np.asarray(nothing, values.dtype)))
 
-    made: dict[str, Array | Callable[[], Array]] = {**columns, **{n: partial(of_kernel, kernels[n]) for n in SHOWN}}
+    short = asked.get("level") == "l0"
+    shown = [n for n in SHOWN if not short or (asked.get("aicore_shape") and n[:3] in ("in_", "out"))]
+    made: dict[str, Array | Callable[[], Array]] = {**columns, **{n: of_kernel(kernels[n]) for n in shown}}
+    if short:
+        made["task_type"] = np.where(known, -1, columns["task_type"]).astype(np.int32)
+        made["block_dim"] = made["mix_block_dim"] = np.where(known, 0, -1).astype(np.int32)
     try:
         chip = find(soc)
     except KeyError:
         return Columns(made)
+    if short or asked.get("ai_core") is False:
+        return Columns(made)
+    group = str(asked.get("aic_metrics", ""))
     if group in GROUPS:
         first = np.array([strings[i].partition(";")[0] if i >= 0 else "" for i in kernels["in_dtypes"].tolist()], dtype=object)
-        made |= {n: partial(of_kernel, v) for n, v in group_columns(group, kernels, first, chip).items()}
+        made |= {n: of_kernel(v) for n, v in group_columns(group, kernels, first, chip).items()}
         return Columns(made)
     # A kernel's counters do not depend on how long it really took, but for the share of all cores, which is per ns here.
     one = np.ones(len(kernels["name"]))
     units = {n: kernels[n] for n in UNITS}
     counters = pipe_utilization(one, kernels["block_dim"], kernels["mix_block_dim"], units, chip)
     for name, values in cast("dict[str, Array]", counters).items():
-        looked_up = partial(of_kernel, values)
+        looked_up = of_kernel(values)
         made[name] = partial(_share, looked_up, columns) if name == SHARE else looked_up
     return Columns(made)
 

@@ -1,121 +1,105 @@
-"""The Sink of a capture: `NPU_SINK=profiler.record.sink:open_sink`. Folder and options come from the launcher's environment."""
+"""The Sink of captures. Folder and collection come from the launcher's environment (`NPU_SINK=profiler.record.sink:open_sink`);
+acl.prof starts and stops a capture of its own beside it, or alone (`profiler.record.sink:open_profiled`)."""
 
 from __future__ import annotations
 
 import atexit
-import json
 import os
-import random
-import struct
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from time import CLOCK_REALTIME, clock_gettime  # not time.time: a recorded script sees the simulated timeline through that
+from typing import cast
 
-from npu.events import SCHEMA, NullSink, Sink
-from profiler.record.layout import FOLDER, META, PROF_NAME, STRINGS, describe
-from profiler.record.segments import Segments
+from npu.events import NullSink, Sink
+from profiler.record.capture import Capture, framed
+from profiler.record.collection import asked
+from profiler.record.profile import Profile, collection
+from profiler.record.wanted import nothing, of_domains, within
 
 OUTPUT = "NPUSCOPE_OUTPUT"  # parent folder of the PROF folders
-METRICS = "NPUSCOPE_AIC_METRICS"  # the group of counters the files show; all of them follow from what is recorded
-
-
-def prof_name(parent: Path, pid: int, now: float) -> str:
-    """The next PROF folder's name: running number, local time to the millisecond, process id, eight letters A..R."""
-    numbers = [int(p.name[5:11]) for p in parent.glob("PROF_*") if PROF_NAME.match(p.name)]
-    number = max(numbers, default=0) % 999_999 + 1
-    stamp = time.strftime("%Y%m%d%H%M%S", time.localtime(now)) + f"{int(now * 1000) % 1000:03}"
-    letters = "".join(random.SystemRandom().choice("ABCDEFGHIJKLMNOPQR") for _ in range(8))
-    return f"PROF_{number:06}_{stamp}_{pid:08}{letters}"
+Writer = Callable[..., None]
 
 
 class CaptureSink:
-    """Writes one process's capture into PROF_*/npuscope."""
+    """Records the process into `main`, unless it is None, and what acl.prof asks for into a capture of its own."""
 
-    def __init__(self, parent: Path) -> None:
-        now = clock_gettime(CLOCK_REALTIME)
-        self.prof = parent / prof_name(parent, os.getpid(), now)
-        self.folder = self.prof / FOLDER
-        self.folder.mkdir(parents=True)
-        self._ids: dict[str, int] = {}
-        self._strings = os.open(self.folder / STRINGS, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._tables: dict[str, tuple[Segments, Callable[..., None]]] = {}
-        self._lost_texts = 0
-        self._facts: dict[str, object] = {
-            "schema": SCHEMA,
-            "generator": "npuscope",
-            "tables": describe(),
-            "pid": os.getpid(),
-            "command": sys.argv,
-            "python": sys.version.split()[0],
-            "started_unix": now,
-            "ended_unix": None,
-            "host": _host(),
-        }
-        if os.environ.get(METRICS):
-            self._facts["collection"] = {"aic_metrics": os.environ[METRICS]}
-        self._save()
+    def __init__(self, main: Capture | None) -> None:
+        self.main = main
+        self._former: Capture | None = main  # whose numbers of texts hold
+        self._profile: Profile | None = None
+        self._facts: dict[str, object] = {}
+        self._kernels: list[tuple[object, ...]] = []  # named by later rows, also in captures that begin later
 
     def text(self, text: str) -> int:
-        found = self._ids.get(text)
-        if found is not None:
-            return found
-        data = text.encode("utf-8", "surrogateescape")
-        try:
-            os.write(self._strings, struct.pack("<I", len(data)) + data)
-        except OSError:
-            self._lost_texts += 1
-            return -1
-        self._ids[text] = len(self._ids)
-        return self._ids[text]
+        profile = self._profile
+        if self.main is None:
+            return -1 if profile is None else profile.text(text)
+        before = self.main.texts
+        number = self.main.text(text)
+        if profile is not None and self.main.texts > before:
+            profile.follow(framed(text))
+        return number
 
-    def writer(self, table: str) -> Callable[..., None]:
-        if table not in self._tables:
-            segments = Segments(self.folder, table)
-            self._tables[table] = (segments, segments.writer())
-        return self._tables[table][1]
+    def writer(self, table: str) -> Writer:
+        """Where rows of a table go at present; asked for again when acl.prof starts or stops."""
+        found = [self._of_main(table), self._profile.writer(table) if self._profile is not None else None]
+        if table == "kernel":
+            found.append(self._remember)
+        writers = [w for w in found if w is not None]
+        if len(writers) < 2:
+            return writers[0] if writers else nothing
+
+        def each(*row: object) -> None:
+            for write in writers:
+                write(*row)
+
+        return each
+
+    def _remember(self, *row: object) -> None:
+        self._kernels.append(row)
+
+    def _of_main(self, table: str) -> Writer | None:
+        if self.main is None or not self.main.collection.wants(table):
+            return None
+        write, wanted = self.main.writer(table), self.main.collection
+        if table == "marker":
+            inside = bool(wanted.mstx_include)
+            known = {self.main.keep(n) for n in (wanted.mstx_include or wanted.mstx_exclude).split(",") if n}
+            write = of_domains(write, lambda domain: (domain in known) == inside, wanted.msproftx)
+        window = wanted.window()
+        return write if window is None or table == "kernel" else within(write, *window)
 
     def meta(self, **facts: object) -> None:
         self._facts.update(facts)
-        self._save()
+        if self.main is not None:
+            self.main.meta(**facts)
+        if self._profile is not None:
+            self._profile.capture.meta(**facts)
+
+    def profile(self, what: str, **facts: object) -> None:
+        """What acl.prof does (npu.events.Profiled). OSError for a folder that cannot be written."""
+        if what == "init":
+            self._profile = Profile(Path(str(facts["folder"])), self._former, self._kernels)
+            self._profile.capture.meta(**self._facts)
+        elif self._profile is None:
+            return
+        elif what == "start":
+            machine, logical = (cast("Sequence[int]", facts[n]) for n in ("machine_devices", "devices"))
+            options = cast("Mapping[int, str]", facts["options"])
+            mask, metrics, at = (cast("int", facts[n]) for n in ("mask", "metrics", "at"))
+            self._profile.start(collection(mask, metrics, machine, options), logical, at)
+        elif what == "stop":
+            self._profile.stop()
+        elif what == "finalize":
+            self._profile.capture.close()
+            self._former = self.main or self._profile.capture
+            self._profile = None
 
     def close(self) -> None:
-        self._facts["ended_unix"] = clock_gettime(CLOCK_REALTIME)
-        lost = {t: s.lost for t, (s, _) in self._tables.items() if s.lost}
-        if lost or self._lost_texts:
-            self._facts["lost"] = {**lost, **({"strings": self._lost_texts} if self._lost_texts else {})}
-        self._save()
-
-    def _save(self) -> None:
-        """Write meta.json whole; a full disk leaves the former one."""
-        path = self.folder / META
-        fresh = path.with_suffix(".tmp")
-        try:
-            fresh.write_text(json.dumps(self._facts, indent=1, default=str), encoding="utf-8")
-            fresh.replace(path)
-        except OSError:
-            fresh.unlink(missing_ok=True)
-
-
-def _host() -> dict[str, object]:
-    """The machine as info.json of a profile names it; what /proc does not tell is left out."""
-    system = os.uname()
-    facts: dict[str, object] = {
-        "hostname": system.nodename,
-        "os": f"{system.sysname} {system.release}",
-        "machine": system.machine,
-        "cpus": os.cpu_count() or 1,
-    }
-    for path, key, name in (("/proc/cpuinfo", "model name", "cpu"), ("/proc/meminfo", "MemTotal", "memory_kb")):
-        try:
-            with open(path, encoding="utf-8", errors="replace") as lines:
-                value = next((v for k, _, v in (line.partition(":") for line in lines) if k.strip() == key), "").strip()
-        except OSError:
-            continue
-        if value:
-            facts[name] = int(value.split()[0]) if name == "memory_kb" else value
-    return facts
+        if self._profile is not None:
+            self._profile.capture.close()
+        if self.main is not None:
+            self.main.close()
 
 
 def open_sink() -> Sink:
@@ -123,9 +107,17 @@ def open_sink() -> Sink:
     the script goes on unrecorded."""
     parent = Path(os.environ.get(OUTPUT) or ".")
     try:
-        sink = CaptureSink(parent)
+        sink = CaptureSink(Capture(parent, asked(os.environ)))
     except OSError as error:
         print(f"npuscope: nothing is recorded: {error}", file=sys.stderr)
         return NullSink()
     atexit.register(sink.close)
     return sink
+
+
+def open_profiled() -> Sink:
+    """For a process that nobody records: only acl.prof writes."""
+    sink = CaptureSink(None)
+    atexit.register(sink.close)
+    return sink
+

@@ -76,6 +76,7 @@ def joint_json(joint: JointReport) -> dict[str, Any]:
         ],
         "findings": [_finding(f, joint.step) for f in joint.findings],
         "named": list(joint.named),
+        "meetings": joint.meetings,
         "absent": list(joint.absent),
         "failed": [{"what": what, "why": why} for what, why in joint.failed],
     }
@@ -109,7 +110,15 @@ def _finding(finding: Finding, window: int) -> dict[str, Any]:
         "sites": list(finding.sites),
         "settings": [{"name": s.name, "value": s.value, "text": texts.setting(s)} for s in finding.settings],
         "evidence": [
-            {"label": e.label, "start_ns": e.start, "end_ns": e.end, "table": e.table, "rows": list(e.rows), "site": e.site}
+            {
+                "label": e.label,
+                "start_ns": e.start,
+                "end_ns": e.end,
+                "table": e.table,
+                "rows": list(e.rows),
+                "site": e.site,
+                **({"stack": e.stack.splitlines()} if e.stack else {}),
+            }
             for e in finding.evidence
         ],
     }

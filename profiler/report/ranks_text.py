@@ -46,6 +46,9 @@ def print_joint(joint: JointReport, console: Console, lang: str) -> None:
         lines.append(Text(f"{INDENT}{texts.label('word', 'do', lang)}{colon}{texts.advice(finding, lang)}"))
         for line in lines:
             console.print(line, soft_wrap=not console.is_terminal, highlight=False)
+    if joint.meetings:
+        said = texts.label("ranks", "meetings", lang).format(count=joint.meetings)
+        console.print(Text(said), soft_wrap=not console.is_terminal, highlight=False)
     if joint.failed:
         console.print(Text(texts.label("ranks", "failed", lang)), highlight=False)
         for path, why in joint.failed:

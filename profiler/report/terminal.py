@@ -11,6 +11,7 @@ from profiler import texts
 from profiler.findings import Breakdown, Finding, Idle, Report
 from profiler.report import latency as latencies
 from profiler.report.view_table import view_lines
+from profiler.report.whatif import quality
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,6 +21,7 @@ STYLES = {"critical": "bold red", "warning": "yellow", "note": "cyan"}
 STATES = {"fine": "green", "findings": "yellow", "not_measured": "dim"}
 PARTS = ("preparing", "computing", "communication_not_overlapped", "copies", "idle", "tail")
 INDENT = " " * 3
+STACKS = 2  # different ways to a finding's calls that are shown
 IDLE_SHARE, BOUND_SHARE = 0.03, 0.10  # of the window: from where idle time is explained, and called host-bound
 HOST_BOUND = 0.5  # of the idle time
 UNLINKED = 0.5  # of the idle time; with more of it nobody can be blamed
@@ -157,6 +159,9 @@ def _finding(number: int, finding: Finding, report: Report, lang: str) -> Iterat
     yield INDENT, Text(texts.claim(finding, lang))
     if finding.sites:
         yield INDENT, Text(f"{_head('at', lang)}{', '.join(finding.sites)}")
+    callers = dict.fromkeys(e.stack.partition("\n")[2] for e in finding.evidence)
+    for frames in [c for c in callers if c][:STACKS]:
+        yield INDENT, Text(f"{_head('called', lang)}{' < '.join(frames.splitlines())}")
     if finding.gain is not None:
         yield INDENT, Text(f"{_head('gain', lang)}{texts.gain(finding.gain, window, lang)}")
     yield INDENT, Text(f"{_head('do', lang)}{texts.advice(finding, lang)}")
@@ -170,13 +175,7 @@ def _closing(report: Report, lang: str) -> Iterator[str]:
         yield ""
         yield texts.label("word", "joint", lang).format(gain=texts.gain(report.joint, window, lang))
     if report.quality is not None:
-        off = abs(report.quality.modelled - report.quality.measured) / max(1, report.quality.measured)
-        yield texts.label("word", "quality", lang).format(
-            modelled=duration(report.quality.modelled),
-            measured=duration(report.quality.measured),
-            off=texts.percent(off),
-            explained=texts.percent(report.quality.explained),
-        )
+        yield quality(report.quality, lang)
     if report.missing:
         yield ""
         yield _head("missing", lang).rstrip()

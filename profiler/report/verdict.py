@@ -45,6 +45,7 @@ def _finding(finding: Finding, base: int, texts: Texts, lang: str) -> dict[str, 
             "table": e.table,
             "rows": list(e.rows[:ROWS]),
             "site": e.site,
+            **({"stack": e.stack} if e.stack else {}),
         }
         for e in finding.evidence[:EVIDENCE]
     ]

@@ -11,6 +11,7 @@ from profiler.findings import Change, Gain, ReplayQuality, WhatIf
 from profiler.report.json_report import SCHEMA, TOOL, gain_json
 
 INDENT = "   "
+MOSTLY = 0.5  # of the critical path; where less is explained, gaps of unknown cause decide and stay as they are
 
 
 def lines(made: WhatIf, lang: str = "en") -> Iterator[str]:
@@ -42,9 +43,10 @@ def lines(made: WhatIf, lang: str = "en") -> Iterator[str]:
 
 
 def quality(found: ReplayQuality, lang: str) -> str:
-    """How far a replay can be trusted, in one sentence."""
+    """How far a replay can be trusted, in one sentence; in two where little of the window is explained."""
     off = abs(found.modelled - found.measured) / max(1, found.measured)
-    return texts.label("word", "quality", lang).format(
+    said = texts.label("word", "quality", lang) + (texts.label("word", "quality_low", lang) if found.explained < MOSTLY else "")
+    return said.format(
         modelled=duration(found.modelled),
         measured=duration(found.measured),
         off=texts.percent(off),

@@ -94,6 +94,7 @@ from profiler.analysis.rules import (
     unaligned_axis,
     unaligned_copy,
     unfused_pattern,
+    unordered_access,
     weight_layout,
     wide_types,
     zero_fill,
@@ -116,18 +117,22 @@ class Rule(NamedTuple):
 ALSO = {
     "capture-overhead": ("capture-heavy",),
     "capture-incomplete": ("capture-dropped",),
-    "sync-every-submit": ("sync-every-submit-sums",),
+    "sync-every-submit": ("sync-every-submit-sums", "sync-often-sums"),
+    "launch-bound": ("device-idle", "device-idle-sums"),
+    "blocking-copy": ("blocking-copy-sums",),
+    "pipeline-bubble": ("pipeline-bubble-sums",),
     "python-gc": ("gc-like-pauses",),
     "thread-contention": ("late-dequeue",),
-    "alloc-in-loop": ("alloc-in-loop-sums",),
+    "alloc-in-loop": ("alloc-in-loop-sums", "alloc-often-sums"),
     "aicpu-on-path": ("aicpu-operator",),
     "bandwidth-bound": ("bandwidth-bound-alone",),
     "memory-trouble": ("memory-leak", "memory-fragmentation", "memory-headroom"),
     "late-rank": ("late-rank-sums", "late-rank-joint", "late-rank-absent"),
     "imbalance": ("imbalance-computing", "imbalance-experts"),
-    "exposed-communication": ("exposed-communication-unsplit",),
+    "exposed-communication": ("exposed-communication-unsplit", "exposed-communication-sums"),
     "frequent-collectives": ("frequent-collectives-layers",),
     "retransmission": ("retransmission-counted",),
+    "unordered-access": ("access-before-wait", "buffer-changed-in-flight", "unwritten-memory"),
     "no-steady-state": ("step-modes", "step-trend", "outlier-step"),
 }
 
@@ -204,5 +209,6 @@ RULES: tuple[Rule, ...] = tuple(
         (staging_copy.NAME, staging_copy.staging_copy, (COLLECTIVES, COLLECTIVE_PARTS)),
         (retransmission.NAME, retransmission.retransmission, (COLLECTIVES, COLLECTIVE_PARTS)),
         (memory_trouble.NAME, memory_trouble.memory_trouble, (MEMORY,)),
+        (unordered_access.NAME, unordered_access.unordered_access, ()),
     )
 )

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from profiler.analysis.calls import EXECUTE
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Skip
 from profiler.analysis.host_classes import class_of, of_class
 from profiler.analysis.judge import REPEAT_MIN, Name, at_most
 from profiler.analysis.rules.host import judged_calls, launch_times
+from profiler.analysis.rules.in_sums import executions, often
 from profiler.analysis.rules.waits import worth_naming
 from profiler.analysis.statistics import call_sums
 from profiler.findings import Finding
@@ -27,7 +27,8 @@ EVIDENCE_MOST = 3
 def alloc_in_loop(context: Context) -> Iterator[Finding]:
     """Fires when calls that allocate or release memory come in at least every other step, or in the slow ones where P99 is over
     twice P50. Gain: the same run without them. Silent for growth during warm-up. With sums of calls only: their total, at most,
-    when there are as many as model executions."""
+    when there are as many as model executions, or, without any, when they come often and
+    take much of the host's time."""
     if not context.trace.api:
         yield from _from_sums(context)
         return
@@ -92,8 +93,11 @@ def _from_sums(context: Context) -> Iterator[Finding]:
     sums = call_sums(context.trace)
     mine = [s for s in sums if class_of(s.name) == "alloc"]
     count, total = sum(s.count for s in mine), sum(s.total_ns for s in mine)
-    runs = sum(s.count for s in sums if s.name in EXECUTE)
-    if count >= max(REPEAT_MIN, runs) and runs and worth_naming(context, total):
+    runs = executions(context)
+    if not runs:
+        yield from often(context, NAME._replace(id="alloc-often-sums"), mine)
+        return
+    if count >= max(REPEAT_MIN, runs) and worth_naming(context, total):
         facts = {
             "count": count,
             "per_step": round(count / runs, 1),

@@ -29,12 +29,13 @@ def block_tail(context: Context) -> Iterator[Finding]:
     if "block_dim" not in context.trace.task:
         return
     found = context.views.roofline
-    rows, duration = found.row, context.basis.durations(found.row)
+    long = np.flatnonzero(found.duration >= LONG)
+    rows, duration = found.row[long], found.duration[long]
     blocks, there = column(context.trace, "task", "block_dim")[rows], cores(context.trace, context.chip, rows)
     rounds = np.ceil(np.maximum(blocks, 1) / there)
     uneven = rounds * there / np.maximum(blocks, 1)
-    shorter = np.minimum(np.maximum(duration / uneven, found.floor_ns), duration)
-    chosen = (blocks > 0) & (uneven >= UNEVEN) & (duration >= LONG) & (shorter < duration)
+    shorter = np.minimum(np.maximum(duration / uneven, found.floor_ns[long]), duration)
+    chosen = (blocks > 0) & (uneven >= UNEVEN) & (shorter < duration)
     chosen &= on_cores(context, rows) & ~accompanied(context, rows, "kernel")
     mine = rows[chosen]
     if not len(mine) or share(context, mine) < SHARE:

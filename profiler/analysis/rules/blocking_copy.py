@@ -7,10 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from profiler import intervals
+from profiler.analysis.calls import COPY_BLOCKING
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Unblock
 from profiler.analysis.judge import REPEAT_MIN, Name
 from profiler.analysis.rules.copies import D2H, Copies, async_call_ns, in_window, said_of
+from profiler.analysis.rules.in_sums import often
+from profiler.analysis.statistics import call_sums
 from profiler.findings import Finding
 from profiler.trace import Array
 
@@ -25,7 +28,12 @@ def blocking_copy(context: Context) -> Iterator[Finding]:
 
     Silent for copies to the host that the host may read at once. Gain: the calls return at once and the next launch waits
     for the data on the device; pageable memory is pinned, without which an asynchronous copy blocks as well.
+    With sums of calls only: their time, at most, when they come often.
     """
+    if not context.trace.api:
+        sums = [s for s in call_sums(context.trace) if s.name in COPY_BLOCKING]
+        yield from often(context, NAME._replace(id="blocking-copy-sums"), sums)
+        return
     copies = in_window(context)
     copies = copies.only(copies.blocking & (copies.bytes > LARGER_THAN))
     copies = copies.only((copies.direction != D2H) | _followed(context, copies))

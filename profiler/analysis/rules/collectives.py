@@ -50,6 +50,10 @@ class Exposed(NamedTuple):
 
 def exchanges(context: Context) -> Exchanges:
     """The collectives that start in the window."""
+    return context.once(_exchanges)
+
+
+def _exchanges(context: Context) -> Exchanges:
     found, comm = context.collectives, context.trace.comm
     none = np.zeros(0, np.int64)
     if not len(found.row):

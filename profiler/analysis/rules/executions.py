@@ -50,21 +50,20 @@ def executions(context: Context) -> Executions:
     rows, call, at = rows[inside], call[inside], at[inside]
     states = context.trace.strings.matching(lambda text: text == "dynamic")
     shapes = column(context.trace, "task", "in_shapes")
-    found: list[tuple[int, Array, int, bytes, bool]] = []
     order = np.lexsort((task["start"][rows], at))
     rows, call, at = rows[order], call[order], at[order]
     heads = np.flatnonzero(changes(at))
-    for head, end in zip(heads.tolist(), np.append(heads, len(at))[1:].tolist(), strict=True):
-        mine = rows[head:end]
-        dynamic = bool(np.isin(column(context.trace, "task", "op_state")[mine], states).any())
-        found.append((int(runs[at[head]]), mine, len(np.unique(call[head:end])), shapes[mine].tobytes(), dynamic))
+    ends = np.append(heads, len(at))[1:]
+    dynamic = np.isin(column(context.trace, "task", "op_state")[rows], states)
+    number = np.cumsum(changes(at)) - 1
+    by_call = np.lexsort((call, number))
+    own = np.bincount(number[by_call[changes(number[by_call], call[by_call])]], minlength=len(heads))
+    kernels = np.split(rows, heads[1:])
+    ran = shapes[rows]
     kinds: dict[bytes, int] = {}
+    shape = [kinds.setdefault(ran[a:b].tobytes(), len(kinds)) for a, b in zip(heads.tolist(), ends.tolist(), strict=True)]
     return Executions(
-        np.array([f[0] for f in found], np.int64),
-        [f[1] for f in found],
-        np.array([f[2] for f in found], np.int64),
-        np.array([kinds.setdefault(f[3], len(kinds)) for f in found], np.int64),
-        np.array([f[4] for f in found], bool),
+        runs[at[heads]], kernels, own, np.array(shape, np.int64), np.logical_or.reduceat(dynamic, heads)
     )
 
 

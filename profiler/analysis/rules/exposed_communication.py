@@ -10,19 +10,28 @@ from profiler.analysis.context import Context
 from profiler.analysis.edits import Shorten
 from profiler.analysis.judge import Name, bounded, judged
 from profiler.analysis.rules.collectives import Exposed, exchanges, exposed, launched
+from profiler.analysis.rules.in_sums import of_steps, steps_alone
+from profiler.analysis.statistics import StepSums
 from profiler.findings import Finding
 
 NAME = Name("exposed-communication", 60, "communication")
 WHOLE = "exposed-communication-unsplit"
+SUMS = "exposed-communication-sums"
 SHARE = 0.03  # of the window (catalogue)
+SHARE_OF_SUMS = 0.10  # of the steps, where waiting for other ranks cannot be told from transfer
 
 
 def exposed_communication(context: Context) -> Iterator[Finding]:
     """Fires when transfers that no kernel covers take SHARE of the window. Silent when waiting for other ranks is the larger
-    part of what is uncovered (rules 58 and 67). Without the parts of collectives their whole uncovered time is said, at most.
+    part of what is uncovered (rules 58 and 67). Without the parts of collectives their whole uncovered time is said, at most;
+    so it is, from SHARE_OF_SUMS on, with the sums of steps only.
 
     Gain: transfers begin as soon as their data is ready, so that they hide behind kernels as far as there are enough of these.
     """
+    sums = steps_alone(context)
+    if sums is not None:
+        yield from _from_sums(sums)
+        return
     split = exposed(context)
     time = split.transfer if split.known else split.whole
     if time < SHARE * context.length or split.waiting > split.transfer:
@@ -48,6 +57,16 @@ def exposed_communication(context: Context) -> Iterator[Finding]:
         return
     edits = (Shorten(inside.row, (uncovered * room).astype(np.int64)),)
     yield judged(context, _name(split), facts, edits, confidence="medium" if split.known else "low", at_most=True)
+
+
+def _from_sums(sums: StepSums) -> Iterator[Finding]:
+    """Receives of a pipeline are left to rule 68."""
+    waited = max(0, sums.exposed - sums.bubble)
+    if waited < SHARE_OF_SUMS * sums.whole:
+        return
+    hidden = min(waited, max(0, sums.computing - sums.overlapped))
+    facts = {"overlap_share": sums.overlapped / max(1, sums.overlapped + sums.exposed)}
+    yield of_steps(NAME._replace(id=SUMS), sums, waited, hidden, facts)
 
 
 def _name(split: Exposed) -> Name:

@@ -94,7 +94,7 @@ def _chain(context: Context, task: int) -> tuple[Array, int]:
     chains = context.graph.chains
     node = int(chains.task[task])
     number = int(chains.chain[node])
-    first = node - int(chains.position[node])
+    first = chains.head_of(node)
     last = first
     while last + 1 < len(chains.chain) and chains.chain[last + 1] == number and last - node < LOOKED_AT:
         last += 1
@@ -117,7 +117,7 @@ def _before(context: Context, record: int) -> list[int]:
     """Working tasks before the record on its stream, the last one first, at most LOOKED_AT."""
     chains = context.graph.chains
     node = int(chains.task[record])
-    first = node - int(chains.position[node])
+    first = chains.head_of(node)
     rows = chains.row[np.arange(max(first, node - 4 * LOOKED_AT), node)]
     working = context.trace.tasks_of("kernel", "aicpu", "copy", "memset")[rows]
     chosen: list[int] = rows[working][::-1][:LOOKED_AT].tolist()

@@ -10,7 +10,6 @@ from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Edit, Remove
 from profiler.analysis.judge import NOTE, REPEAT_MIN, Name, judged
-from profiler.analysis.views.operators import streams
 from profiler.findings import Finding
 from profiler.trace import Array
 
@@ -21,12 +20,12 @@ CUBE = ("MatMul", "BatchMatMul", "Gemm", "Conv", "Depthwise", "FlashAttention", 
 
 def kernels(context: Context) -> Array:
     """Kernel rows of the window by device, stream and start."""
-    return streams(context.basis)
+    return context.basis.streams
 
 
 def of_type(context: Context, rows: Array, test: Callable[[str], bool]) -> Array:
     """Mask over rows: the operator type passes the test."""
-    return np.isin(column(context.trace, "task", "op_type")[rows], context.trace.strings.matching(test))
+    return context.basis.of_type(rows, test)
 
 
 def named(*names: str) -> Callable[[str], bool]:
@@ -55,14 +54,13 @@ def matters(context: Context, rows: Array, share: float) -> bool:
 
 def next_on_stream(context: Context, rows: Array, step: int = 1) -> Array:
     """Position in rows (ordered as `kernels`) of the kernel `step` places later on the same stream; -1 without one."""
-    task = context.trace.task
-    at = np.arange(len(rows)) + step
-    inside = (at >= 0) & (at < len(rows))
-    other = np.clip(at, 0, len(rows) - 1)
-    same = np.ones(len(rows), bool)
-    for name in ("device", "stream"):
-        same &= task[name][rows] == task[name][rows[other]]
-    return np.where(inside & same, other, -1)
+    lane = context.basis.lanes[rows]
+    same = np.zeros(len(rows), bool)
+    if step > 0:
+        same[:-step] = lane[step:] == lane[:-step]
+    else:
+        same[-step:] = lane[:step] == lane[-step:]
+    return np.where(same, np.arange(len(rows)) + step, -1)
 
 
 def removal(context: Context, rows: Array) -> Remove:

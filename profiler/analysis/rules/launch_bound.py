@@ -8,18 +8,35 @@ import numpy as np
 
 from profiler.analysis.context import Context
 from profiler.analysis.edits import OwnTime
-from profiler.analysis.judge import Name, judged
+from profiler.analysis.judge import Name, bounded, judged
+from profiler.analysis.rules.in_sums import of_steps, steps_alone
 from profiler.analysis.rules.launches import one_launch
 from profiler.findings import Finding
 from profiler.trace import Array
 
 NAME = Name("launch-bound", 23, "host")
 IDLE_SHARE = 0.10  # of the window inside launch-bound stretches, collection not counted (catalogue)
+UNLINKED_SHARE = 0.20  # of the window idle, where nothing says why
+KERNELS_MIN = 20  # as in a launch-bound stretch
 FASTER = 0.5  # of the launching thread's own time; the replayed cure
 EVIDENCE_MOST = 3
 
 
 def launch_bound(context: Context) -> Iterator[Finding]:
+    """`in_stretches`; without launches the idle time itself from UNLINKED_SHARE of the window on, and with the sums of steps only
+    their free time from IDLE_SHARE on. Gain of these: the idle time, at most."""
+    sums = steps_alone(context)
+    if sums is not None:
+        if sums.free >= IDLE_SHARE * sums.whole:
+            yield of_steps(NAME._replace(id="device-idle-sums"), sums, sums.free, sums.free, {})
+        return
+    if context.trace.api:
+        yield from in_stretches(context)
+    else:
+        yield from _unlinked(context)
+
+
+def in_stretches(context: Context) -> Iterator[Finding]:
     """Fires when the device is idle for IDLE_SHARE of the window inside stretches of 20 and more kernels that were each launched
     after the one before had ended.
 
@@ -59,6 +76,24 @@ def launch_bound(context: Context) -> Iterator[Finding]:
         method="model",
         at_most=True,
     )
+
+
+def _unlinked(context: Context) -> Iterator[Finding]:
+    rows = context.basis.kernels()
+    if len(rows) < KERNELS_MIN or context.trace.comm:
+        return
+    idle, gaps = min(((int((g.ends - g.starts).sum()), len(g.starts)) for g in context.idle.values()), default=(0, 0))
+    if idle < UNLINKED_SHARE * context.length:
+        return
+    length = context.basis.durations(rows)
+    facts = {
+        "kernels": len(rows),
+        "idle_ns": idle,
+        "idle_share": idle / context.length,
+        "gap_ns": round(idle / max(1, gaps)),
+        "kernel_ns": round(float(length.mean())),
+    }
+    yield bounded(context, NAME._replace(id="device-idle"), facts, idle)
 
 
 def _of_stretch(context: Context, rows: Array, first: int, last: int) -> Array:

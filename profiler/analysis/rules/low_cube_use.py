@@ -32,13 +32,15 @@ def low_cube_use(context: Context) -> Iterator[Finding]:
     if "op_type" not in context.trace.task or not chip_known(context):
         return
     found = context.views.roofline
-    rows, duration = found.row, context.basis.durations(found.row)
+    products = np.flatnonzero(found.cube)
+    rows, duration = found.row[products], found.duration[products]
+    floor, efficiency = found.floor_ns[products], found.efficiency[products]
     mac = ratio(context.trace, "mac", rows)
-    made = np.maximum(modelled_ns(context, rows, product), found.floor_ns)
+    made = np.maximum(modelled_ns(context, rows, product), floor)
     busiest = np.max([np.nan_to_num(ratio(context.trace, pipe, rows)) for pipe in PIPES], axis=0, initial=0.0)
     idle_cube = (mac < LOW_MAC) & (busiest < BOUND)
-    slow = (found.floor_ns > 0) & (found.efficiency < LOW_EFFICIENCY)
-    chosen = found.cube & (idle_cube | slow) & ~(mac >= BOUND) & (duration >= SLOWER * np.nan_to_num(made, nan=np.inf))
+    slow = (floor > 0) & (efficiency < LOW_EFFICIENCY)
+    chosen = (idle_cube | slow) & ~(mac >= BOUND) & (duration >= SLOWER * np.nan_to_num(made, nan=np.inf))
     chosen &= (per_kind(context, rows, _narrowest) > FLAT) & ~mixed(context, rows)
     mine = rows[chosen]
     if not len(mine) or critical_ns(context, mine) < SHARE * computing(context):
@@ -47,7 +49,7 @@ def low_cube_use(context: Context) -> Iterator[Finding]:
     blocks, there = column(context.trace, "task", "block_dim")[mine], cores(context.trace, context.chip, mine)
     facts = described(context, mine) | {
         "mac_share": float(np.average(mac[chosen], weights=weight)) if not np.isnan(mac[chosen]).any() else "-",
-        "efficiency_share": float(np.average(found.efficiency[chosen], weights=weight)),
+        "efficiency_share": float(np.average(efficiency[chosen], weights=weight)),
         "fill_share": float(np.average(np.clip(blocks / there, 0, 1), weights=weight)) if (blocks > 0).all() else "-",
         "model_ns": int(made[chosen].sum()),
     }

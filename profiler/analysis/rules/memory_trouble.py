@@ -12,7 +12,7 @@ from profiler.analysis.context import Context
 from profiler.analysis.edits import Skip
 from profiler.analysis.host_classes import of_class
 from profiler.analysis.judge import Name, judged
-from profiler.analysis.rules.launch_bound import launch_bound
+from profiler.analysis.rules.launch_bound import in_stretches
 from profiler.analysis.views.memory import Memory
 from profiler.findings import Finding, Gain
 
@@ -115,7 +115,7 @@ def _room(context: Context, use: Memory) -> Iterator[Finding]:
     most = max(use.peak_bytes, use.reserved_bytes)
     if not 0 < most < ROOM * context.chip.memory:
         return
-    for slow in launch_bound(context):
+    for slow in in_stretches(context):
         times = min(BATCH_MOST, int(FULL * context.chip.memory / most))
         idle = slow.facts["idle_ns"]
         saved = int(idle * (1 - 1 / times)) if isinstance(idle, int) else 0

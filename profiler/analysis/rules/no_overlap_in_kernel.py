@@ -29,16 +29,17 @@ def no_overlap_in_kernel(context: Context) -> Iterator[Finding]:
     if not context.trace.task:
         return
     found = context.views.roofline
-    rows, duration = found.row, context.basis.durations(found.row)
+    long = np.flatnonzero(found.duration >= LONG)
+    rows, duration = found.row[long], found.duration[long]
     pipes = np.sort([np.fmax(ratio(context.trace, pipe, rows), 0) for pipe in PIPES], axis=0)
     moving = of_type(context, rows, MOVING.__contains__)
     turns = (pipes[-1] < BOUND) & (pipes[-1] + pipes[-2] >= TOGETHER) & (pipes.sum(axis=0) <= ALL)
     turns &= ~(ratio(context.trace, "scalar", rows) >= pipes[-1])
-    chosen = turns & (duration >= LONG) & ~moving & ~mixed(context, rows)
+    chosen = turns & ~moving & ~mixed(context, rows)
     mine = rows[chosen]
     if len(mine) < REPEAT_MIN:
         return
-    shorter = np.clip(pipes[-1][chosen] * duration[chosen], np.minimum(found.floor_ns, duration)[chosen], duration[chosen])
+    shorter = np.clip(pipes[-1][chosen] * duration[chosen], np.minimum(found.floor_ns[long], duration)[chosen], duration[chosen])
     facts = described(context, mine) | {
         "first_share": float(np.average(pipes[-1][chosen], weights=duration[chosen])),
         "second_share": float(np.average(pipes[-2][chosen], weights=duration[chosen])),

@@ -43,11 +43,12 @@ def one_stream(context: Context) -> Iterator[Finding]:
         return
     rows = context.tasks_in_window(~context.graph.chains.member & (context.launches.row >= 0))
     task = context.trace.task
-    for device, stream in np.unique(np.stack((task["device"][rows], task["stream"][rows]), axis=1), axis=0).tolist():
-        mine = rows[(task["device"][rows] == device) & (task["stream"][rows] == stream)]
+    lane = context.basis.lanes[rows]
+    for number in np.flatnonzero(np.bincount(lane)).tolist():
+        mine = rows[lane == number]
         mine = mine[np.argsort(context.graph.chains.task[mine], kind="stable")]
         if context.trace.tasks_of("kernel")[mine].any():
-            yield from _on(context, device, stream, mine)
+            yield from _on(context, int(task["device"][mine[0]]), int(task["stream"][mine[0]]), mine)
 
 
 def _on(context: Context, device: int, stream: int, rows: Array) -> Iterator[Finding]:

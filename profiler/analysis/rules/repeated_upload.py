@@ -9,6 +9,7 @@ import numpy as np
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Remove
+from profiler.analysis.groups import distinct
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.kernel_work import item_bytes
 from profiler.analysis.rules.copies import H2D, Copies, in_window
@@ -61,11 +62,11 @@ def repeated_upload(context: Context) -> Iterator[Finding]:
 def _operands(context: Context) -> tuple[dict[int, str], set[int]]:
     """Bytes of constant operands of the window's kernels (with operator and shape), and bytes of their other inputs."""
     rows = context.basis.kernels()
-    columns = [column(context.trace, "task", name)[rows] for name in ("op_type", "in_shapes", "in_dtypes")]
+    columns = (column(context.trace, "task", name)[rows] for name in ("op_type", "in_shapes", "in_dtypes"))
     constant: dict[int, str] = {}
     data: set[int] = set()
     text = context.trace.strings
-    for op_id, shape_id, dtype_id in np.unique(np.stack(columns, axis=1), axis=0).tolist():
+    for op_id, shape_id, dtype_id in distinct(*columns)[0].tolist():
         op = text[op_id]
         first = next((place for name, place in CONSTANT.items() if op.startswith(name) and "Backprop" not in op), None)
         for place, (shape, dtype) in enumerate(zip(shapes(text[shape_id]), text[dtype_id].split(";"), strict=False)):

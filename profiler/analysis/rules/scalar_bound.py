@@ -28,11 +28,12 @@ def scalar_bound(context: Context) -> Iterator[Finding]:
     if not context.trace.task:
         return
     rows = context.basis.kernels("kernel")
+    rows = rows[context.basis.durations(rows) >= SHORT]
     scalar = ratio(context.trace, "scalar", rows)
     others = np.max([np.nan_to_num(ratio(context.trace, pipe, rows)) for pipe in PIPES if pipe != "scalar"], axis=0, initial=0.0)
     duration = context.basis.durations(rows)
     bound = (scalar > others) & ((scalar >= BOUND) | ((scalar >= LEAST) & (scalar > AHEAD * others)))
-    bound &= (duration >= SHORT) & ~mixed(context, rows)
+    bound &= ~mixed(context, rows)
     mine = rows[bound]
     if not len(mine) or share(context, mine) < SHARE:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,12 +42,21 @@ def small_kernel_chain(context: Context) -> Iterator[Finding]:
     ends = np.flatnonzero(small & ~joined[1:]) + 1
     long = ends - begins >= LENGTH_MIN
     runs = _repeated(context, rows, begins[long], ends[long])
-    if not runs:
+    if not len(runs.begin):
         return
-    spans = sum(int(context.trace.task["end"][rows[e - 1]] - context.trace.task["start"][rows[b]]) for b, e in runs)
+    task = context.trace.task
+    spans = int((task["end"][rows[runs.end - 1]] - task["start"][rows[runs.begin]]).sum())
     if spans <= SHARE * context.length:
         return
     yield _finding(context, rows, runs, spans)
+
+
+class Runs(NamedTuple):
+    """Positions of runs in the kernels of the window, in their order: [begin, end). same: how many runs have its sequence."""
+
+    begin: Array
+    end: Array
+    same: Array
 
 
 def _launched_alone(context: Context, rows: Array) -> Array:
@@ -58,28 +68,36 @@ def _launched_alone(context: Context, rows: Array) -> Array:
     return alone
 
 
-def _repeated(context: Context, rows: Array, begins: Array, ends: Array) -> list[tuple[int, int]]:
-    """Runs whose sequence of operators occurs REPEATS times or more."""
+def _repeated(context: Context, rows: Array, begins: Array, ends: Array) -> Runs:
+    """Runs whose sequence of operators occurs REPEATS times or more. Runs of one length are compared as rows of one table."""
     ops = column(context.trace, "task", "op_type")[rows]
-    found: dict[bytes, list[tuple[int, int]]] = {}
-    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-        found.setdefault(ops[begin:end].tobytes(), []).append((begin, end))
-    return sorted(run for same in found.values() if len(same) >= REPEATS for run in same)
+    length = ends - begins
+    same = np.zeros(len(begins), np.int64)
+    for each, count in zip(*np.unique(length, return_counts=True), strict=True):
+        if count >= REPEATS:
+            mine = np.flatnonzero(length == each)
+            sequences = np.ascontiguousarray(ops[begins[mine][:, None] + np.arange(each)])
+            _, kind, counts = np.unique(sequences.view(f"V{sequences.itemsize * each}"), return_inverse=True, return_counts=True)
+            same[mine] = counts[kind.ravel()]
+    kept = same >= REPEATS
+    return Runs(begins[kept], ends[kept], same[kept])
 
 
-def _finding(context: Context, rows: Array, runs: list[tuple[int, int]], spans: int) -> Finding:
+def _finding(context: Context, rows: Array, runs: Runs, spans: int) -> Finding:
     duration = context.basis.durations(rows)
-    longest = np.array([int(duration[b:e].max()) for b, e in runs])
-    heads = rows[[b for b, _ in runs]]
-    tails = np.concatenate([rows[b + 1 : e] for b, e in runs])
+    # Runs lie apart, so every second stretch between their borders is what lies between two runs.
+    borders = np.stack((runs.begin, runs.end), axis=1).ravel()
+    longest = np.maximum.reduceat(np.append(duration, 0), borders)[::2]
+    heads = rows[runs.begin]
+    inside = np.zeros(len(rows) + 1, np.int8)
+    inside[runs.begin + 1], inside[runs.end] = 1, -1
+    tails = rows[np.cumsum(inside[:-1], dtype=np.int8) > 0]
     ops = column(context.trace, "task", "op_type")[rows]
-    counts: dict[bytes, int] = {}
-    for b, e in runs:
-        counts[ops[b:e].tobytes()] = counts.get(ops[b:e].tobytes(), 0) + 1
-    begin, end = next((b, e) for b, e in runs if counts[ops[b:e].tobytes()] == max(counts.values()))
+    first = int(np.argmax(runs.same))
+    begin, end = int(runs.begin[first]), int(runs.end[first])
     shown = [context.trace.strings[int(o)] for o in ops[begin : min(end, begin + SHOWN)]]
     facts = {
-        "runs": len(runs),
+        "runs": len(heads),
         "kernels": len(heads) + len(tails),
         "per_step": round((len(heads) + len(tails)) / context.count, 1),
         "span_ns": spans,

@@ -72,6 +72,8 @@ def edges(context: Context) -> Spans:
 
 
 def _edits(context: Context, spans: Spans) -> tuple[Edit, ...]:
+    if not context.trace.api:
+        return ()
     own = context.own_times
     moved = intervals.inside(spans, own.start, own.end)
     own, moved = own.only(moved > 0), moved[moved > 0]

@@ -10,12 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import SetTo
+from profiler.analysis.groups import distinct
 from profiler.analysis.judge import Name, at_most
 from profiler.analysis.kernel_model import as_multiply, modelled_ns
 from profiler.analysis.rules.kernels import kernels, next_on_stream, of_type, said_of
-from profiler.analysis.rules.operators import described, share, texts
+from profiler.analysis.rules.operators import described, share
 from profiler.analysis.shapes import shapes
 from profiler.analysis.statistics import op_sums
 from profiler.findings import Finding
@@ -53,16 +55,20 @@ def substitutable_op(context: Context) -> Iterator[Finding]:
     rows = rows[context.trace.tasks_of("kernel")[rows]]
     at = np.flatnonzero(of_type(context, rows, {s.op for s in table()}.__contains__))
     previous = next_on_stream(context, rows, -1)[at]
-    names, out = texts(context, rows[at], "op_type"), texts(context, rows[at], "out_shapes")
-    before = np.where(previous >= 0, texts(context, rows[previous], "op_type"), "").tolist()
-    found = [_substitute(*facts) for facts in zip(names, before, out, strict=True)]
-    mine = rows[at[[s is not None for s in found]]]
+    op, out = (column(context.trace, "task", name)[rows] for name in ("op_type", "out_shapes"))
+    before = np.where(previous >= 0, op[previous], -1)
+    text = context.trace.strings
+    cases, case = distinct(op[at], before, out[at])
+    found = [_substitute(*(text[i] for i in ids)) for ids in cases.tolist()]
+    chosen = np.array([s is not None for s in found], bool)[case]
+    mine = rows[at[chosen]]
     if not len(mine) or share(context, mine) < SHARE:
         return
+    order = dict.fromkeys(case[chosen].tolist())
     duration = context.basis.durations(mine)
     made = modelled_ns(context, mine, as_multiply)
     shorter = np.minimum(np.where(np.isnan(made), 0, made), duration).astype(np.int64)
-    facts = described(context, mine) | {"instead": "; ".join(dict.fromkeys(_said(s) for s in found if s))}
+    facts = described(context, mine) | {"instead": "; ".join(dict.fromkeys(_said(s) for c in order if (s := found[c])))}
     yield said_of(context, NAME, facts, mine, (SetTo(mine, shorter),), "low", "model", at_most=True)
 
 

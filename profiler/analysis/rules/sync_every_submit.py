@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from npu import events
-from profiler.analysis.calls import COPY, EXECUTE, SYNC_DEVICE, SYNC_STREAM, column
+from profiler.analysis.calls import COPY, SYNC_DEVICE, SYNC_STREAM, column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import DropCalls
 from profiler.analysis.judge import REPEAT_MIN, Name, at_most, judged
+from profiler.analysis.rules.in_sums import executions, launches, often
 from profiler.analysis.rules.waits import ranking, worth_naming
 from profiler.analysis.statistics import call_sums
 from profiler.findings import Finding
@@ -18,6 +19,7 @@ from profiler.trace import Array
 
 NAME = Name("sync-every-submit", 20, "host")
 SUBMITS_MOST = 2  # kernel launches between two waits; with more of them the wait is per batch already
+LAUNCHES_MOST = 50  # between two waits; a step of training has hundreds
 DIRECT_SHARE = 0.5  # of the waits that follow their launch directly
 EVIDENCE_MOST = 3
 
@@ -26,7 +28,7 @@ def sync_every_submit(context: Context) -> Iterator[Finding]:
     """Fires when over half of the stream waits of the window follow one launch (at most SUBMITS_MOST) directly and the device
     is idle after them. Silent where the host reads results between the wait and the next launch. The last wait of a thread
     always stays. Gain: the same run without these calls. With sums of calls only: their total, at most, when there are as many
-    waits as half of the model executions.
+    waits as half of the model executions, or one for few launches of single kernels.
     """
     if not context.trace.api:
         yield from _from_sums(context)
@@ -66,7 +68,9 @@ def _from_sums(context: Context) -> Iterator[Finding]:
     sums = call_sums(context.trace)
     mine = [s for s in sums if s.name in SYNC_STREAM]
     count, total = sum(s.count for s in mine), sum(s.total_ns for s in mine)
-    runs = sum(s.count for s in sums if s.name in EXECUTE)
+    runs = executions(context)
+    if not runs and 0 < launches(context) <= LAUNCHES_MOST * count:
+        yield from often(context, NAME._replace(id="sync-often-sums"), mine)
     if runs and count >= max(REPEAT_MIN, DIRECT_SHARE * runs) and worth_naming(context, total):
         facts = {
             "call": mine[0].name,

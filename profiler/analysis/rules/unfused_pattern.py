@@ -10,6 +10,7 @@ from npu import cost
 from npu.patterns import PATTERNS, Pattern
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
+from profiler.analysis.conversion import unconverted
 from profiler.analysis.edits import fuse
 from profiler.analysis.groups import distinct
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
@@ -26,19 +27,21 @@ def unfused_pattern(context: Context) -> Iterator[Finding]:
     """Fires per family of fusions in npu.patterns whose kernels are adjacent on one stream of one launch, REPEAT_MIN times.
 
     Silent where another kernel of the launch reads the intermediate result (when reads and writes were recorded).
+    Where the capture holds the conversion, it says why the model was left so: passes switched off, open shapes, or a refusal.
     Gain: the heads take over the tails' work, scaled by the model; the tails and their gaps fall away.
     """
     task = context.trace.task
     if "op_type" not in task:
         return
     rows = context.tasks_in_window(context.trace.tasks_of("kernel"))
-    rows = rows[np.lexsort((task["start"][rows], task["stream"][rows], task["device"][rows]))]
+    rows = rows[np.lexsort((task["start"][rows], context.basis.lanes[rows]))]
     if len(rows) < 2:
         return
     same = np.ones(len(rows) - 1, bool)
-    for name in ("device", "stream", "correlation"):
-        values = column(context.trace, "task", name)[rows]
+    for values in (context.basis.lanes[rows], column(context.trace, "task", "correlation")[rows]):
         same &= values[1:] == values[:-1]
+    if not same.any():
+        return
     free = np.ones(len(rows), bool)  # kernels no earlier pattern has claimed
     found: dict[str, list[tuple[str, Array, Array]]] = {}
     for pattern in PATTERNS:
@@ -69,24 +72,26 @@ def _chain(context: Context, rows: Array, heads: Array, tails: Array) -> list[st
 
 def _matches(context: Context, rows: Array, same: Array, free: Array, pattern: Pattern) -> tuple[Array, Array]:
     """Positions of heads and of all kernels that would fall away."""
-    trace = context.trace
-    kinds = [np.isin(trace.task["op_type"][rows], [i for i in map(trace.strings.find, step) if i >= 0]) for step in pattern.steps]
-    shortest = len(kinds) - pattern.optional_tail
-    if pattern.vector_at >= 0:
-        kinds[pattern.vector_at] &= _adds_vector(context, rows)
-    alive = kinds[0] & free
-    tails: list[Array] = []
+    known = {text for text in context.basis.types[0] if text is not None}
+    steps = [known.intersection(step) for step in pattern.steps]
+    shortest = len(steps) - pattern.optional_tail
     heads = np.zeros(0, np.int64)
-    for depth in range(1, min(len(kinds), len(rows))):
-        following = np.zeros(len(rows), bool)
-        following[: len(rows) - depth] = (kinds[depth] & free)[depth:] & same[depth - 1 :]
-        reached = np.flatnonzero(alive & following)
-        reached = reached[~_read_elsewhere(context, rows, reached + depth - 1, reached + depth)]
-        alive = np.zeros(len(rows), bool)
-        alive[reached] = True
+    if not all(steps[:shortest]):
+        return heads, heads
+    alive = np.flatnonzero(context.basis.of_type(rows, steps[0].__contains__) & free)
+    if pattern.vector_at == 0:
+        alive = alive[_adds_vector(context, rows[alive])]
+    tails: list[Array] = []
+    for depth in range(1, min(len(steps), len(rows))):
+        at = alive[alive + depth < len(rows)]
+        at = at[same[at + depth - 1] & free[at + depth]]
+        at = at[context.basis.of_type(rows[at + depth], steps[depth].__contains__)]
+        if pattern.vector_at == depth:
+            at = at[_adds_vector(context, rows[at + depth])]
+        alive = at[~_read_elsewhere(context, rows, at + depth - 1, at + depth)]
         if depth == shortest - 1:
-            heads = reached
-        tails.append(reached + depth)
+            heads = alive
+        tails.append(alive + depth)
     # Only matches that reached the obligatory length count; what an optional step adds to them counts as well.
     kept = [t[np.isin(t - depth, heads)] for depth, t in enumerate(tails, 1)]
     return heads, np.sort(np.concatenate([heads[:0], *kept]))
@@ -97,11 +102,11 @@ def _adds_vector(context: Context, rows: Array) -> Array:
 
     A vector has at most one dimension other than 1, and the other operand is not of its shape."""
     task, text = context.trace.task, context.trace.strings
-    if "in_shapes" not in task:
+    if "in_shapes" not in task or not len(rows):
         return np.ones(len(rows), bool)
-    kinds, place = np.unique(task["in_shapes"][rows], return_inverse=True)
-    vectors = [_has_vector(shapes(text[k])[:2]) for k in kinds.tolist()]
-    return np.asarray(vectors, bool)[place.ravel()]
+    kinds, place = distinct(task["in_shapes"][rows])
+    vectors = [_has_vector(shapes(text[k])[:2]) for k in kinds[:, 0].tolist()]
+    return np.asarray(vectors, bool)[place]
 
 
 def _has_vector(operands: Sequence[tuple[int, ...] | None]) -> bool:
@@ -154,6 +159,7 @@ def _finding(context: Context, passes: str, chain: list[str], heads: Array, tail
         "tails_ns": int(duration[tails].sum()),
         "intermediate_bytes": _intermediate(context, tails),
     }
+    facts |= _conversion(context, passes, np.concatenate([heads, tails]))
     launched = context.launches.row[heads]
     return judged(
         context,
@@ -164,8 +170,20 @@ def _finding(context: Context, passes: str, chain: list[str], heads: Array, tail
         evidence=context.tasks_shown(order),
         sites=context.sites(launched[launched >= 0]),
         method="model",
-        at_most=not modelled,
+        at_most=not modelled or facts.get("case") == "refused",  # not without a change of the model
     )
+
+
+def _conversion(context: Context, passes: str, kernels: Array) -> dict[str, object]:
+    """Facts about why the conversion left these kernels apart; none where the capture does not hold it."""
+    task = context.trace.task
+    if "name" not in task:
+        return {}
+    names = {context.trace.strings[i] for i in np.unique(task["name"][kernels]).tolist()}
+    found = unconverted(context.trace, passes.split(", "), names)
+    if not found.case:
+        return {}
+    return {"case": found.case, "refused": found.places, "node": found.node, "refusal": found.refusal}
 
 
 def _ratios(context: Context, heads: Array) -> tuple[Array, bool]:

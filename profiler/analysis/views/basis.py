@@ -1,16 +1,25 @@
-"""What every view is made from: one trace and what was joined of it."""
+"""What every view is made from: one trace and what was joined of it. What is worked out here is worked out once and must not be
+written to."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from npu.soc import Soc
 from profiler.analysis.breakdown import in_collective
+from profiler.analysis.calls import column
+from profiler.analysis.groups import combined, kinds, numbered, order_by
 from profiler.analysis.launches import Launches
 from profiler.analysis.steps import Steps
 from profiler.trace import Array, Trace
+
+KERNELS = ("kernel", "aicpu")
+# What tells one kind of kernel from another.
+KIND = ("op_type", "in_shapes", "in_dtypes", "in_formats", "out_shapes", "out_dtypes", "out_formats")
 
 
 @dataclass(frozen=True)
@@ -23,24 +32,70 @@ class Basis:
     window: tuple[int, int]
     count: int
     chip: Soc
+    _kernels: dict[tuple[str, ...], Array] = field(default_factory=dict)
 
     @property
     def length(self) -> int:
         """Length of the judged window, at least 1 ns."""
         return max(1, self.window[1] - self.window[0])
 
-    def kernels(self, *kinds: str) -> Array:
+    def kernels(self, *names: str) -> Array:
         """Task rows of kernels (kernel and aicpu, unless kinds are named) outside collectives, launched inside the window,
         in order of their start."""
+        wanted = names or KERNELS
+        if wanted not in self._kernels:
+            self._kernels[wanted] = self._in_window(wanted)
+        return self._kernels[wanted]
+
+    def _in_window(self, names: tuple[str, ...]) -> Array:
         trace = self.trace
         if not trace.task:
             return np.zeros(0, np.int64)
         time = self.launches.time
-        mask = trace.tasks_of(*(kinds or ("kernel", "aicpu"))) & ~in_collective(trace)
-        rows = np.flatnonzero(mask & (time >= self.window[0]) & (time < self.window[1]))
-        return rows[np.argsort(trace.task["start"][rows], kind="stable")]
+        mask = trace.tasks_of(*names) & ~in_collective(trace)
+        rows = np.flatnonzero(mask & (time >= self.window[0]) & (time < self.window[1])).astype(np.int32)
+        start = trace.task["start"][rows]
+        return rows if (start[1:] >= start[:-1]).all() else rows[np.argsort(start, kind="stable")]
+
+    @cached_property
+    def streams(self) -> Array:
+        """Kernel rows of the window by device, stream and start."""
+        rows = self.kernels()
+        return rows[order_by(self.lanes[rows])] if len(rows) else rows
+
+    @cached_property
+    def lanes(self) -> Array:
+        """Number of the (device, stream) of each task row, ascending."""
+        task = self.trace.task
+        return combined(task["device"], task["stream"]).astype(np.int32) if task else np.zeros(0, np.int32)
+
+    @cached_property
+    def kinds(self) -> tuple[list[tuple[str, ...]], Array]:
+        """(the texts of KIND of each distinct kernel, number of its kind per task row); no kinds where shapes or types lack."""
+        task = self.trace.task
+        if any(name not in task for name in KIND):
+            return [], np.zeros(0, np.int32)
+        found, number = kinds(task, KIND)
+        text = self.trace.strings
+        return [tuple(text[i] for i in ids) for ids in found.tolist()], number
+
+    @cached_property
+    def types(self) -> tuple[list[str | None], Array]:
+        """(the distinct operator types, None for unknown ones; number of its type per task row)."""
+        ids = column(self.trace, "task", "op_type")
+        number, _ = numbered(ids)
+        number = number.astype(np.int32)
+        first = np.zeros(int(number.max(initial=-1)) + 1, np.int64)
+        first[number] = ids
+        return [self.trace.strings[i] if i >= 0 else None for i in first.tolist()], number
+
+    def of_type(self, rows: Array, test: Callable[[str], bool]) -> Array:
+        """Mask over task rows: the operator type is known and passes the test."""
+        texts, number = self.types
+        return np.take(np.array([t is not None and test(t) for t in texts], bool), number[rows])
 
     def durations(self, rows: Array) -> Array:
         """Lengths of task rows, ns."""
-        lengths: Array = (self.trace.task["end"][rows] - self.trace.task["start"][rows]).astype(np.int64)
+        task = self.trace.task
+        lengths: Array = (task["end"][rows] - task["start"][rows]).astype(np.int64, copy=False) if task else np.zeros(0, np.int64)
         return lengths

@@ -19,6 +19,7 @@ from profiler import intervals
 from profiler.analysis.breakdown import Work, comm_launch
 from profiler.analysis.calls import column
 from profiler.analysis.gaps import Gaps
+from profiler.analysis.groups import narrow
 from profiler.analysis.host_classes import CALLS, MARKERS, classes
 from profiler.analysis.launches import Launches
 from profiler.analysis.views.gap_floor import Floor
@@ -31,18 +32,17 @@ HOST = (*CALLS, "framework", "user")
 
 
 class GapClasses(NamedTuple):
-    """starts, ends: idle intervals. thread: of the launch of what ends each, -1 unknown. spent: ns per interval and class
-    (columns as CLASSES); a row sums to its interval."""
+    """starts, ends: idle intervals. thread: of the launch of what ends each, -1 unknown. spent: ns per interval by class, only of
+    classes that occur; all together they sum to the intervals."""
 
     starts: Array
     ends: Array
     thread: Array
-    spent: Array
+    spent: dict[str, Array]
 
     def total(self, *names: str) -> int:
         """Time of these classes (all without names), ns."""
-        chosen = [CLASSES.index(n) for n in names or CLASSES]
-        return int(self.spent[:, chosen].sum())
+        return sum(int(self.spent[n].sum()) for n in names or CLASSES if n in self.spent)
 
     @property
     def host(self) -> int:
@@ -51,9 +51,8 @@ class GapClasses(NamedTuple):
 
     def by_class(self) -> dict[str, int]:
         """Time per class, only those that occur, the longest first."""
-        sums = self.spent.sum(axis=0)
-        order = np.argsort(-sums, kind="stable")
-        return {CLASSES[i]: int(sums[i]) for i in order if sums[i] > 0}
+        sums = {name: self.total(name) for name in CLASSES}
+        return {name: sums[name] for name in sorted(sums, key=lambda name: -sums[name]) if sums[name] > 0}
 
 
 class _Ends(NamedTuple):
@@ -69,12 +68,14 @@ class _Ends(NamedTuple):
 def gap_classes(trace: Trace, launches: Launches, idle: Gaps, device: int, floor: Floor) -> GapClasses:
     """All idle intervals of a device with their reasons."""
     starts, ends = idle.starts, idle.ends
-    spent = np.zeros((len(starts), len(CLASSES)), np.int64)
+    spent: dict[str, Array] = {}
     end = _ending(trace, launches, device, ends)
 
     def put(name: str, spans: Spans) -> None:
-        at = np.searchsorted(starts, spans.starts, side="right") - 1
-        np.add.at(spent[:, CLASSES.index(name)], at, spans.ends - spans.starts)
+        if len(spans.starts):
+            at = np.searchsorted(starts, spans.starts, side="right") - 1
+            sums = spent.setdefault(name, np.zeros(len(starts), np.int64))
+            np.add.at(sums, at, spans.ends - spans.starts)
 
     rest = Spans(starts, ends)
     if floor.collecting and floor.ns is not None:
@@ -101,10 +102,10 @@ def gap_classes(trace: Trace, launches: Launches, idle: Gaps, device: int, floor
     waiting = _event_waits(trace, device, starts, ends, end, on_device)
     put("event", waiting)
     put("unexplained", intervals.subtract(on_device, waiting))
-    dispatch, unexplained = CLASSES.index("dispatch"), CLASSES.index("unexplained")
-    spent[:, dispatch] = np.minimum(spent[:, unexplained], floor.dispatch)
-    spent[:, unexplained] -= spent[:, dispatch]
-    return GapClasses(starts, ends, end.thread, spent)
+    if "unexplained" in spent:
+        spent["dispatch"] = np.minimum(spent["unexplained"], floor.dispatch)
+        spent["unexplained"] -= spent["dispatch"]
+    return GapClasses(starts, ends, narrow(end.thread), {name: narrow(sums) for name, sums in spent.items()})
 
 
 def _inside(spans: Spans, starts: Array, ends: Array) -> Spans:

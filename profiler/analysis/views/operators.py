@@ -12,11 +12,10 @@ import numpy as np
 
 from profiler.analysis.calls import column
 from profiler.analysis.groups import changes, combined
-from profiler.analysis.views.basis import Basis
+from profiler.analysis.views.basis import KIND, Basis
 from profiler.analysis.views.roofline import Roofline
 from profiler.trace import Array, Trace
 
-KEYS = ("op_type", "in_shapes", "in_dtypes", "in_formats", "out_shapes", "out_dtypes", "out_formats")
 SEQUENCE_LENGTHS = range(10, 2, -1)  # kernels of a frequent sequence, the longest first (spec of the analyzer, view V11)
 SEQUENCES_MOST = 20
 
@@ -60,7 +59,7 @@ def operators(basis: Basis, found: Roofline, critical: Array) -> tuple[Operator,
     if not len(rows):
         return ()
     duration = basis.durations(rows)
-    number = combined(*(column(trace, "task", n)[rows] for n in KEYS), trace.task["kind"][rows])
+    number = combined(*(column(trace, "task", n)[rows] for n in KIND), trace.task["kind"][rows])
     order = np.lexsort((duration, number))
     heads = np.flatnonzero(changes(number[order]))
     efficiency = np.full(len(trace.task), np.nan)
@@ -92,29 +91,24 @@ def operators(basis: Basis, found: Roofline, critical: Array) -> tuple[Operator,
 
 
 def _texts(trace: Trace, row: int) -> tuple[str, str, str, str, str]:
-    op, shape, dtype, layout, kind = (trace.strings[int(column(trace, "task", n)[row])] for n in (*KEYS[:4], "task_type"))
+    op, shape, dtype, layout, kind = (trace.strings[int(column(trace, "task", n)[row])] for n in (*KIND[:4], "task_type"))
     return op, shape, dtype, layout, kind
-
-
-def streams(basis: Basis) -> Array:
-    """Kernel rows of the window by device, stream and start."""
-    rows = basis.kernels()
-    task = basis.trace.task
-    return rows[np.lexsort((task["start"][rows], task["stream"][rows], task["device"][rows]))] if len(rows) else rows
 
 
 def sequences(basis: Basis, least: int = 3) -> tuple[Sequence, ...]:
     """Sequences of 3 to 10 kernels that occur `least` times or more, by total time; a kernel belongs to the longest only."""
-    rows = streams(basis)
+    rows = basis.streams
     task = basis.trace.task
     if len(rows) < 3 or "op_type" not in task:
         return ()
     names = task["op_type"][rows].astype(np.int64)
-    lane = combined(task["device"][rows], task["stream"][rows])
+    lane = basis.lanes[rows]
     duration = basis.durations(rows)
     free = np.ones(len(rows), bool)
     made: list[Sequence] = []
     for length in SEQUENCE_LENGTHS:
+        if length > len(rows):
+            continue
         rank, valid = _ranks(names, lane, length)
         starts = np.flatnonzero(valid)
         if not len(starts):

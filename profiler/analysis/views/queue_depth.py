@@ -40,32 +40,33 @@ def queue_depth(basis: Basis, idle: dict[int, Gaps]) -> tuple[Queue, ...]:
         return ()
     linked = np.flatnonzero((launches.row >= 0) & ~in_collective(trace))
     made = []
-    keys = np.stack((trace.task["device"][linked], trace.task["stream"][linked]), axis=1)
-    found, position = np.unique(keys, axis=0, return_inverse=True) if len(linked) else (np.zeros((0, 2), np.int64), linked)
-    for number, (device, stream) in enumerate(found.tolist()):
-        rows = linked[position.ravel() == number]
+    lane = basis.lanes[linked]
+    for number in np.flatnonzero(np.bincount(lane)).tolist():
+        rows = linked[lane == number]
+        device, stream = int(trace.task["device"][rows[0]]), int(trace.task["stream"][rows[0]])
         launch, start, end = launches.time[rows], trace.task["start"][rows], trace.task["end"][rows]
         inside = (launch < basis.window[1]) & (end > basis.window[0])
         launch, start, end = np.minimum(launch, start)[inside], start[inside], end[inside]
         if not len(launch):
             continue
         depth, length, spans, rises = _levels(launch, start, basis.window)
-        order = np.argsort(depth, kind="stable")
-        share = np.cumsum(length[order]) / basis.length
         most = int(depth.max(initial=0))
+        at_depth = np.zeros(most + 1, np.int64)
+        np.add.at(at_depth, depth, length)
+        share = np.cumsum(at_depth) / basis.length
         zero = Spans(spans.starts[depth == 0], spans.ends[depth == 0])
-        gaps = idle.get(int(device))
+        gaps = idle.get(device)
         starved = intervals.length(intervals.intersect(zero, (gaps.starts, gaps.ends))) if gaps is not None else 0
         reached = int((rises == most).sum())
         waiting = np.minimum(end, basis.window[1]) - np.maximum(launch, basis.window[0])
         made.append(
             Queue(
-                int(device),
-                int(stream),
+                device,
+                stream,
                 len(launch),
                 float((depth * length).sum() / basis.length),
-                int(depth[order[np.searchsorted(share, 0.5)]]),
-                int(depth[order[min(int(np.searchsorted(share, 0.95)), len(order) - 1)]]),
+                min(int(np.searchsorted(share, 0.5)), most),
+                min(int(np.searchsorted(share, 0.95)), most),
                 most,
                 float(waiting.sum() / basis.length),
                 starved / basis.length,
@@ -78,10 +79,10 @@ def queue_depth(basis: Basis, idle: dict[int, Gaps]) -> tuple[Queue, ...]:
 def _levels(launch: Array, start: Array, window: tuple[int, int]) -> tuple[Array, Array, Spans, Array]:
     """Depth and length of each stretch of constant depth in the window, the stretches, and the depth after each launch."""
     times = np.concatenate((launch, start)).astype(np.int64)
-    steps = np.repeat(np.array([1, -1], np.int64), len(launch))
-    order = np.lexsort((-steps, times))
+    steps = np.repeat(np.array([1, -1], np.int8), len(launch))
+    order = np.argsort(times, kind="stable")  # launches stand first, so they come first among equal times
     times, steps = times[order], steps[order]
-    level = np.cumsum(steps)
+    level = np.cumsum(steps, dtype=np.int32)
     edges = np.clip(np.concatenate(([window[0]], times, [window[1]])), *window)
     depth = np.concatenate(([0], level))
     length = np.diff(edges)

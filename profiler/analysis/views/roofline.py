@@ -2,61 +2,98 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property, reduce
 
 import numpy as np
 
 from npu.soc import Soc
 from profiler.analysis.calls import column
-from profiler.analysis.groups import distinct
 from profiler.analysis.kernel_work import KernelWork, kernel_work, on_cube, peak_flops_per_ns
 from profiler.analysis.views.basis import Basis
 from profiler.trace import Array, Trace
 
-COLUMNS = ("op_type", "in_shapes", "in_dtypes", "in_formats", "out_shapes", "out_dtypes", "out_formats")
 BOUND = 0.8  # a pipe this busy bounds the kernel
 PIPES = ("mac", "vec", "mte1", "mte2", "mte3", "fixpipe", "scalar")
 CLOCK = "AI Core Freq"  # counter, MHz
 
 
-class Roofline(NamedTuple):
-    """Columns per kernel of the window: row of the task table, operations, bytes, peak (of its type at its clock, operations per
-    ns; 1 where unknown), floor_ns (0: its work cannot be told from its
-    shapes), efficiency (floor over duration, 0 likewise), cube (its main part is a product), bound (index into PIPES; -1: no pipe
-    is busy enough; -2: no counters). mhz: mean clock over each kernel."""
+@dataclass(frozen=True)
+class Roofline:
+    """Kernels of the window on the cores, one entry each, in order of their start. row: of the task table. mhz: mean clock over
+    each. What follows from a kind alone is kept once a kind and looked up when asked for."""
 
+    trace: Trace
+    chip: Soc
     row: Array
-    flops: Array
-    bytes: Array
-    peak: Array
-    floor_ns: Array
-    efficiency: Array
-    cube: Array
-    bound: Array
     mhz: Array
+    _kind: Array  # of each kernel
+    _flops: Array
+    _bytes: Array
+    _peak: Array
+    _cube: Array
+
+    @property
+    def duration(self) -> Array:
+        """Length of each, ns."""
+        lengths: Array = (self.trace.task["end"][self.row] - self.trace.task["start"][self.row]) if len(self.row) else self.row
+        return lengths.astype(np.int64, copy=False)
+
+    @property
+    def flops(self) -> Array:
+        """Operations; 0 where its work cannot be told from its shapes."""
+        return np.take(self._flops, self._kind)
+
+    @property
+    def bytes(self) -> Array:
+        """All inputs and outputs once; 0 likewise."""
+        return np.take(self._bytes, self._kind)
+
+    @property
+    def peak(self) -> Array:
+        """Operations per ns of its type at its clock; that of one operation per ns at the rated clock where unknown."""
+        at_clock: Array = np.take(self._peak, self._kind) * self.mhz / max(1, self.chip.cube_mhz)
+        return at_clock
+
+    @property
+    def cube(self) -> Array:
+        """Mask: its main part is a product."""
+        return np.take(self._cube, self._kind)
+
+    @cached_property
+    def floor_ns(self) -> Array:
+        """What operations and bytes take at least; 0 where its work cannot be told."""
+        floor: Array = np.maximum(self.flops / self.peak, self.bytes / self.chip.memory_gbps)
+        return floor
+
+    @property
+    def efficiency(self) -> Array:
+        """Floor over duration; 0 where its work cannot be told."""
+        share: Array = self.floor_ns / np.maximum(self.duration, 1)
+        return share
+
+    @property
+    def bound(self) -> Array:
+        """Index into PIPES of the pipe that bounds it; -1: no pipe is busy enough; -2: no counters."""
+        return _bound(self.trace, self.row)
 
 
 def roofline(basis: Basis) -> Roofline:
     """Kernels on the cores of the window (AI CPU kernels have no roofline)."""
-    trace = basis.trace
     rows = basis.kernels("kernel")
-    count = len(rows)
-    flops, moved, peak = np.zeros(count), np.zeros(count), np.ones(count)
-    cube = np.zeros(count, bool)
-    mhz = clock(trace, basis.chip, rows)
-    if count and all(name in trace.task for name in COLUMNS):
-        texts = trace.strings
-        kinds, place = distinct(*(trace.task[n][rows] for n in COLUMNS))
-        made = [kernel_work(*(texts[i] for i in ids)) for ids in kinds.tolist()]
-        place = place.ravel()
-        flops = np.array([w.flops if w else 0.0 for w in made])[place]
-        moved = np.array([w.bytes if w else 0 for w in made], float)[place]
-        cube = np.array([on_cube(texts[ids[0]]) for ids in kinds.tolist()])[place]
-        peak = np.array([_peak(w, basis.chip) for w in made])[place] * mhz / max(1, basis.chip.cube_mhz)
-    floor = np.maximum(flops / peak, moved / basis.chip.memory_gbps)
-    duration = np.maximum(basis.durations(rows), 1)
-    return Roofline(rows, flops, moved, peak, floor, floor / duration, cube, _bound(trace, rows), mhz)
+    kinds, number = basis.kinds
+    made = [kernel_work(*texts) for texts in kinds] or [None]
+    return Roofline(
+        basis.trace,
+        basis.chip,
+        rows,
+        clock(basis.trace, basis.chip, rows),
+        number[rows] if kinds else np.zeros(len(rows), np.int32),
+        np.array([w.flops if w else 0.0 for w in made]),
+        np.array([w.bytes if w else 0 for w in made], float),
+        np.array([_peak(w, basis.chip) for w in made]),
+        np.array([on_cube(texts[0]) for texts in kinds] or [False]),
+    )
 
 
 def _peak(work: KernelWork | None, chip: Soc) -> float:
@@ -65,13 +102,14 @@ def _peak(work: KernelWork | None, chip: Soc) -> float:
 
 def clock(trace: Trace, chip: Soc, rows: Array) -> Array:
     """Clock at the middle of each task, MHz: the last sample before it, the rated clock where none was taken."""
-    rated = np.full(len(rows), float(chip.cube_mhz))
+    constant = np.broadcast_to(float(chip.cube_mhz), len(rows))
     if not trace.counter or not len(rows):
-        return rated
+        return constant
     ids = trace.strings.matching(lambda text: text.startswith(CLOCK))
     samples = np.flatnonzero(np.isin(trace.counter["name"], ids) & (trace.counter["value"] > 0))
     if not len(samples):
-        return rated
+        return constant
+    rated = constant.copy()
     middle = (trace.task["start"][rows] + trace.task["end"][rows]) // 2
     for device in np.unique(trace.counter["device"][samples]):
         mine = samples[trace.counter["device"][samples] == device]
@@ -84,7 +122,7 @@ def clock(trace: Trace, chip: Soc, rows: Array) -> Array:
 
 def ratio(trace: Trace, pipe: str, rows: Array) -> Array:
     """Share of a kernel's time in which a pipe works, 0..1; NaN where it was not measured."""
-    found = [trace.task[n][rows] for n in (f"aic_{pipe}_ratio", f"aiv_{pipe}_ratio", f"{pipe}_ratio") if n in trace.task]
+    found = [trace.task.at(n, rows) for n in (f"aic_{pipe}_ratio", f"aiv_{pipe}_ratio", f"{pipe}_ratio") if n in trace.task]
     if not found:
         return np.full(len(rows), np.nan)
     best: Array = reduce(np.fmax, found)  # the larger of two, or the one that is known

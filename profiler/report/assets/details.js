@@ -51,7 +51,9 @@ function renderDetails(bar) {
     if (wait > 0) pairs.push([say("detail.waited"), say("detail.waited.text", { duration: duration(wait) })]);
   }
   const list = element("dl");
-  for (const [key, text] of pairs) list.append(element("dt", { text: key }), element("dd", { text: visible(text) }));
+  for (const [key, text] of pairs) list.append(element("dt", { text: key }), key === "stack"
+    ? element("dd", { class: "sites", text: text.split("\n").map((frame) => visible(frame)).join("\n") })
+    : element("dd", { text: visible(text) }));
   fill(box,
     element("h2", { class: "event-name", text: visible(name) || say("name.none") }),
     element("p", { class: "swatch-line" }, swatch(data.category[bar]), element("span", { text: visible(data.names[data.category[bar]], 80) })),

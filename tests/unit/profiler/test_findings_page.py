@@ -26,10 +26,12 @@ def test_every_text_belongs_to_a_rule_and_speaks_of_the_same_facts_in_both_langu
     for lang in texts.LANGUAGES:
         said = texts.table(lang)["finding"]
         assert set(said) == known
-        assert all(set(entry) == {"title", "claim", "advice", "why"} for entry in said.values())
+        for entry in said.values():  # a case of a finding may have a claim and an advice of its own
+            assert {part.partition("_")[0] for part in entry} == {"title", "claim", "advice", "why"} <= set(entry)
     english, chinese = (texts.table(lang)["finding"] for lang in texts.LANGUAGES)
     for id in known:
-        for part in ("title", "claim", "advice"):
+        assert set(english[id]) == set(chinese[id])
+        for part in english[id]:
             assert set(re.findall(r"{(\w+)}", english[id][part])) == set(re.findall(r"{(\w+)}", chinese[id][part])), (id, part)
 
 

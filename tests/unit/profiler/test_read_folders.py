@@ -251,3 +251,9 @@ def test_what_we_export_reads_back(tmp_path: Path) -> None:
             assert own == [source.strings[int(i)] for i in source.task[name]], name
         assert trace.task["block_dim"].tolist() == [20] * 20
         assert np.array_equal(np.sort(trace.api["start"]) + zero, np.sort(source.api["start"]))
+
+
+def test_rows_without_a_start_are_listed_with_their_reason(tmp_path: Path) -> None:
+    trace = open_trace(write(tmp_path / "op_summary_1.csv", "Device_id,Op Name,Task Duration(us)", "0,a,12.5", "0,b,2.5"))
+    assert not trace.task
+    assert ("2 rows of op_summary_1.csv", True) in [(m.what, "no start times" in m.why) for m in trace.missing]

@@ -6,6 +6,7 @@ import pytest
 
 from npu import cost, soc
 from npu.cost import Work
+from profiler import texts
 from profiler.analysis.shapes import conv_work, shapes
 from tests.made import Made
 from tests.unit.profiler.said import loud, said
@@ -133,6 +134,38 @@ def test_near_miss_the_intermediate_result_has_a_second_reader() -> None:
         if row["op_type"] == "Add":
             row["reads"] = "3+0:8"
     assert len(said(made, RULE)) == 1
+
+
+def converted(**build: object) -> Made:
+    made = model()
+    made.meta["model_1"] = {"build": build}
+    return made
+
+
+REFUSED = [["ConvBatchnormFusionPass", f"BNInfer_{n}", f"the convolution's output c{n} is also used by Add_{n}"] for n in range(3)]
+OTHER = [["ConvBatchnormFusionPass", "BNInfer_of_another_model", "the filter is not constant"],
+         ["GemmToMatmulFusionPass", "Conv2D_0", "something else"]]  # fmt: skip
+
+
+@pytest.mark.parametrize(("build", "told", "do"), [
+    ({"near_misses": [*OTHER, *REFUSED]},
+     "atc left 3 of these places as they are, BNInfer_0 for one: the convolution's output c0 is also used by Add_0.", "Change the model"),
+    ({"near_misses": OTHER, "passes_off": {"ConvBatchnormFusionPass": "switched off"}},
+     "The model was converted with ConvBatchnormFusionPass switched off.", "take it, or ALL, out of --fusion_switch_file"),
+    ({"passes_off": {"ConvBatchnormFusionPass": "open shapes"}}, "so ConvBatchnormFusionPass did not run", "--input_shape"),
+    ({"near_misses": OTHER, "passes_off": {"PermutePass": "switched off"}}, "through device memory.", "with fusion on"),
+])  # fmt: skip
+def test_it_says_why_the_conversion_left_it_so(build: dict[str, object], told: str, do: str) -> None:
+    (finding,) = loud(converted(**build), RULE)
+    assert texts.claim(finding).endswith(told) or told in texts.claim(finding)
+    assert do in texts.advice(finding)
+    chinese = texts.claim(finding, "zh") + texts.advice(finding, "zh")
+    assert "{" not in chinese and ("Add_0" in chinese) == ("Add_0" in told)
+
+
+def test_what_the_converter_refused_is_gained_only_by_another_model() -> None:
+    (finding,) = loud(converted(near_misses=REFUSED), RULE)
+    assert finding.gain is not None and finding.gain.at_most
 
 
 def test_clean_a_fused_model() -> None:

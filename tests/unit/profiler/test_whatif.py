@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from npu.units import US
-from profiler.analysis.whatif import Wanted, what_if
+from profiler.analysis.whatif import Wanted, what_if, what_if_ranks
 from profiler.findings import Change, WhatIf
 from profiler.report.whatif import lines, to_json
 from tests.made import Made
@@ -166,3 +166,28 @@ def test_the_text_says_gain_assumption_and_trust(lang: str) -> None:
     for number in range(1, 6):
         assert f"\n{number}. " in text
     assert "{" not in text and "Conv2D" not in text.splitlines()[0]
+
+
+def exchanging(number: int, block: float, other: float) -> Made:
+    """A rank with two kernels of `block`, each before an exchange of 10 with a rank whose kernels take `other`."""
+    made, now = Made(), 0.0
+    made.meta |= {"rank": number, "world_size": 2}
+    for n in range(2):
+        made.api("aclnnMatmul", 2 * n, 2 * n + 1, correlation=n, stream=1, blocking=0)
+        made.task("kernel", now, now + block, correlation=n, name="k", op_type="MatMulV2")
+        end = now + max(block, other) + 10
+        made.comm("op", f"hcom_allReduce__1_{n}_1", now + block, end, group="world", stream=1, rank=number)
+        now = end
+    return made
+
+
+def test_ranks_of_one_job_are_changed_and_replayed_together() -> None:
+    """100 a block here, 60 there, 110 with the exchange: 220. Half of both is 50 less a block for the job, 100 in all, though
+    the second rank alone gains nothing: it waits for the first."""
+    wanted = Wanted(operators={"MatMul": 0.5})
+    first, second = what_if_ranks([exchanging(0, 100, 60).trace(), exchanging(1, 60, 100).trace()], wanted)
+    gains = [only(m).gain for m in (first, second)]
+    assert [g.on_all_ns for g in gains if g is not None] == [100_000, 100_000]
+    assert first.joint is not None and first.joint.on_all_ns == 100_000
+    alone = only(what_if(exchanging(1, 60, 100).trace(), wanted)).gain
+    assert alone is not None and alone.on_all_ns is None
