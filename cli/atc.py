@@ -26,6 +26,7 @@ SUCCESS = "ATC run success, welcome to the next use."
 FAILURE = "ATC run failed, Please check the detail log, Try 'atc --help' for more information"
 USAGE = "usage: atc --framework=5 --model=<file.onnx> --output=<path without .om> --soc_version=<chip> [options]"
 CHATTY = ("debug", "info")
+LONG = 0.5  # s after which a terminal is shown how far a conversion has come
 
 
 def main() -> NoReturn:
@@ -34,7 +35,7 @@ def main() -> NoReturn:
 
 
 def atc(arguments: list[str]) -> int:
-    """Convert (--mode=0) or show a model (--mode=6)."""
+    """Convert a model (--mode=0), or what another mode asks."""
     real_tool.hand_on(NAME, arguments)
     real_tool.say_simulated(NAME)
     arguments = [a for a in arguments if a != "--sim"]
@@ -103,17 +104,21 @@ def work(flags: dict[str, str], command: str) -> list[str]:
     from npu.graph.options import check, conversion
 
     values = check(flags)
-    if values["mode"] == "6":
-        from npu.graph.show import display
-
-        if not values["om"]:
-            raise AtcError("E10057", parameter0="mode", parameter1="om")
-        print(*display(Path(values["om"])), sep="\n")
+    if values["mode"] != "0":
+        MODES[values["mode"]](flags, values)
         return []
     options = conversion(flags, command)
+    if values["json"]:
+        raise AtcError("E10057", parameter0="json", parameter1="mode=1 or --mode=5")
+    if values["check_report"]:
+        from npu.graph.precheck import result, save, where
+
+        save(where(values["check_report"]), result(options.model, options.newest_opset))
+    from cli.progress import counted
     from npu.graph.compile import compile
 
-    summary = compile(options, toolkit())
+    with counted("converting", LONG) as progress:
+        summary = compile(options, toolkit(), progress)
     if values["display_model_info"] == "1":
         from npu.graph.show import display
 
@@ -126,6 +131,51 @@ def work(flags: dict[str, str], command: str) -> list[str]:
 
         told = list(lines(of(summary.model, str(summary.path)), language()))
     return [*told, *(f"[WARNING] {w}" for w in summary.warnings), *(log_lines(summary) if values["log"] in CHATTY else ())]
+
+
+def convert_to_json(flags: dict[str, str], values: dict[str, str]) -> None:
+    """--mode=1: an .om, or with --framework=5 an ONNX model, as JSON."""
+    needs(values, "om", "json")
+    from npu.graph.precheck import save
+    from npu.graph.to_json import of_om, of_onnx
+
+    save(Path(values["json"]), (of_onnx if "framework" in flags else of_om)(Path(values["om"])))
+
+
+def precheck(flags: dict[str, str], values: dict[str, str]) -> None:
+    """--mode=3: only whether the operators are known; the report is written either way."""
+    from npu.graph.options import prechecked
+    from npu.graph.precheck import check, where
+
+    model, newest = prechecked(flags)
+    check(model, where(values["check_report"]), newest)
+
+
+def text_to_json(flags: dict[str, str], values: dict[str, str]) -> None:
+    """--mode=5: a dumped graph in text form as JSON."""
+    needs(values, "om", "json")
+    from npu.graph.precheck import save
+    from npu.graph.to_json import of_text
+
+    save(Path(values["json"]), of_text(Path(values["om"])))
+
+
+def show(flags: dict[str, str], values: dict[str, str]) -> None:
+    """--mode=6: what an .om holds."""
+    needs(values, "om")
+    from npu.graph.show import display
+
+    print(*display(Path(values["om"])), sep="\n")
+
+
+MODES = {"1": convert_to_json, "3": precheck, "5": text_to_json, "6": show}
+
+
+def needs(values: dict[str, str], *options: str) -> None:
+    """AtcError E10057 for an option without which the mode cannot be."""
+    for option in options:
+        if not values[option]:
+            raise AtcError("E10057", parameter0="mode", parameter1=option)
 
 
 def log_lines(summary: Summary) -> list[str]:

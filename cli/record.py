@@ -15,9 +15,11 @@ from pathlib import Path
 
 from cli import real_tool
 from cli.common import CliError
+from profiler.record.collection import Collection
 
 SINK = "profiler.record.sink:open_sink"
 TOOL = "msprof"
+LAG = 1_000_000  # ns by which real time may run ahead of the timeline (--clock realtime) without a word
 
 
 def command_line(command: Sequence[str]) -> list[str]:
@@ -41,13 +43,10 @@ def make_folder(output: Path) -> None:
         raise CliError(f"--output={output} cannot be made: {error.strerror}", "give a folder that can be written") from error
 
 
-def with_recorder(environment: Mapping[str, str], output: Path, metrics: str = "") -> dict[str, str]:
-    """The environment in which a process that calls acl records itself into a PROF folder below `output`.
-
-    metrics: the group of counters its files show, "" for PipeUtilization.
-    """
-    chosen = {"NPUSCOPE_AIC_METRICS": metrics} if metrics else {}
-    return {**environment, "NPU_SINK": SINK, "NPUSCOPE_OUTPUT": str(output.absolute()), **chosen}
+def with_recorder(environment: Mapping[str, str], output: Path, collection: Collection) -> dict[str, str]:
+    """The environment in which a process that calls acl records what is asked for into a PROF folder below `output`."""
+    stacks = {"NPU_STACKS": "1"} if collection.stacks else {}
+    return {**environment, "NPU_SINK": SINK, "NPUSCOPE_OUTPUT": str(output.absolute()), **collection.variable(), **stacks}
 
 
 def record(words: Sequence[str], environment: Mapping[str, str], output: Path) -> tuple[int, list[Path]]:
@@ -88,6 +87,21 @@ def around_real_tool(words: Sequence[str], output: Path) -> list[str]:
     return [tool, f"--output={output.absolute()}", *words]
 
 
+def say_hazards(made: Sequence[Path]) -> None:
+    """One line on stderr for every hazard a run has found, and the next step."""
+    from cli.common import language
+    from profiler import open as open_trace
+    from profiler import texts
+    from profiler.analysis.rules.unordered_access import of
+
+    tongue = language()
+    found = [finding for prof in made for finding in of(open_trace(prof).meta.get("hazards"))]
+    for finding in found:
+        print(f"{TOOL}: {texts.claim(finding, tongue)}", file=sys.stderr)
+        print(f"  next: {texts.advice(finding, tongue)}", file=sys.stderr)
+    print(f"{TOOL}: " + texts.label("word", "hazards", tongue).format(count=len(found)), file=sys.stderr)
+
+
 def finish(made: Sequence[Path], script: str, summary: bool) -> None:
     """Export the captures of a run, say on stderr what was found in each PROF folder and where it lies."""
     if not made:
@@ -109,4 +123,11 @@ def finish(made: Sequence[Path], script: str, summary: bool) -> None:
             from cli.commands.summary import summarize
 
             summarize(trace, prof)
+        if trace.meta.get("lag_ns", 0) >= LAG:
+            from cli.common import language
+            from npu.units import duration
+            from profiler import texts
+
+            lag = duration(trace.meta["lag_ns"])
+            print(f"{TOOL}: " + texts.label("word", "realtime_lag", language()).format(lag=lag), file=sys.stderr)
         print(f"{TOOL}: data is saved in {prof}", file=sys.stderr)

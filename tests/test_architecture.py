@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("npu", "profiler", "diag", "cli")
 
 # Importable by all; among themselves only downwards: each imports at most what stands before it.
-VOCABULARY = ("npu.units", "npu.dtypes", "npu.soc", "npu.errors", "npu.events", "npu.patterns", "npu.cost")
+VOCABULARY = ("npu.units", "npu.dtypes", "npu.soc", "npu.errors", "npu.events", "npu.patterns", "npu.cost", "npu.aipp")
 # The same for the parts of the profiler, and for diag where the table below says so.
 PROFILER_VOCABULARY = ("profiler.trace", "profiler.findings", "profiler.intervals", "profiler.texts")
 
@@ -34,6 +34,8 @@ DIRECTION: dict[str, tuple[str, ...]] = {
     "npu.ops": ("npu.om",),
     "npu.tbe": (),
     "npu.hccl": (),
+    # what is unordered: knows lanes and blocks, no stream and no clock
+    "npu.hazards": (),
     "npu.om": (),
     "npu.host": (),
     "npu.plog": (),
@@ -45,6 +47,7 @@ DIRECTION: dict[str, tuple[str, ...]] = {
         "npu.device.memory",
         "npu.ops",
         "npu.hccl",
+        "npu.hazards",
         "npu.om",
         "npu.host",
         "npu.plog",

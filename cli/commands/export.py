@@ -26,6 +26,7 @@ class Kind(StrEnum):
     csv = "csv"
     db = "db"
     torch_npu = "torch_npu"
+    torch_npu_db = "torch_npu_db"
     perfetto = "perfetto"
 
 
@@ -34,8 +35,8 @@ FORMATS: dict[Kind, tuple[str, ...]] = {
     Kind.msprof: (),
     Kind.timeline: ("msprof",),
     Kind.csv: (
-        "op_summary", "op_statistic", "api_statistic", "task_time", "communication_statistic", "step_trace", "memory_record",
-        "operator_memory", "npu_module_mem",
+        "op_summary", "op_statistic", "api_statistic", "task_time", "communication_statistic", "step_trace", "fusion_op",
+        "msprof_tx", "memory_record", "operator_memory", "npu_mem", "npu_module_mem", "hbm",
     ),
     Kind.db: ("msprof_db",),
 }  # fmt: skip
@@ -53,7 +54,7 @@ def export(
     source: Annotated[Path, typer.Argument(metavar="DIR", help="A PROF folder with a capture, or its parent.")],
     kind: Annotated[
         Kind,
-        typer.Option("--as", help="msprof: the whole layout; its timeline, csv, db; torch_npu: *_ascend_pt; perfetto: JSON."),
+        typer.Option("--as", help="msprof: all; only its timeline, csv or db; torch_npu, torch_npu_db: *_ascend_pt; perfetto."),
     ] = Kind.msprof,
     lang: Lang = None,
 ) -> int:
@@ -69,10 +70,10 @@ def export(
 
 def _written(trace: Trace, kind: Kind) -> list[Path]:
     """The files or folders of one capture."""
-    if kind is Kind.torch_npu:
+    if kind in (Kind.torch_npu, Kind.torch_npu_db):
         from profiler.export.torch_npu import export_torch_npu
 
-        return [export_torch_npu(trace, trace.source.parent)]
+        return [export_torch_npu(trace, trace.source.parent, export_type="text" if kind is Kind.torch_npu else "db")]
     if kind is Kind.perfetto:
         from profiler.convert.perfetto import export_perfetto
 

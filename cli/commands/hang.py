@@ -12,19 +12,21 @@ from cli.options import Json, Lang
 from cli.terminal import Language, folded, language, paint
 
 if TYPE_CHECKING:
-    from diag.hang import Hang
+    from diag.hang import Hang, Told
+    from diag.proc import Process
 
 THREADS = 12  # shown
 LABELS = {
     Language.en: {
         "process": "Process", "devices": "Devices open", "connections": "Connections", "children": "Children",
-        "threads": "Threads",
+        "threads": "Threads", "told": "in {call} ({site}) for {seconds} s",
         "log": "Its log", "last": "Last lines of its log", "nolog": "no plog of this process found", "do": "What to do",
         "commands": "Commands", "more": "{count} more", "fine": "no fault in it", "none": "none",
         "others": "{count} threads, none of them running", "running": "{count} of its {all} threads are running",
     },
     Language.zh: {
         "process": "进程", "devices": "已打开的设备", "connections": "连接", "children": "子进程", "threads": "线程",
+        "told": "在 {call}（{site}）中已 {seconds} 秒",
         "log": "其日志", "last": "日志最后几行", "nolog": "没有找到该进程的 plog", "do": "怎么做",
         "commands": "命令", "more": "另有 {count} 项", "fine": "其中没有故障", "none": "无",
         "others": "共 {count} 个线程，没有一个在运行", "running": "{all} 个线程中有 {count} 个在运行",
@@ -49,7 +51,7 @@ def hang(
     from diag.hang import look
 
     try:
-        found = look(pid)
+        found = look(pid, ask=_told)
     except ProcessLookupError as error:
         raise CliError(f"no process {pid}", "ps -ef | grep python lists them; inside a container numbers differ") from error
     tongue = language(lang)
@@ -61,6 +63,17 @@ def hang(
         lines = _lines(found, tongue)
         print("\n".join(folded(lines) if sys.stdout.isatty() and tongue is Language.en else lines))
     return int(found.hangs)
+
+
+def _told(process: Process) -> tuple[Told, ...]:
+    """What a process on the simulated device has left of its waits."""
+    import time
+
+    from diag.hang import Told
+    from npu.driver.waits import read
+
+    now = time.time()
+    return tuple(Told(w.tid, w.call, w.site, max(0.0, now - w.since / 1e9), w.chain) for w in read(process.pid, process.environ))
 
 
 def _texts(found: Hang, tongue: Language) -> dict[str, Any]:
@@ -104,7 +117,15 @@ def _lines(found: Hang, tongue: Language) -> list[str]:
     if of.children:
         lines += [f"{label['children']}:", *(f"  {pid} {command[:100]}" for pid, command in of.children[:THREADS])]
     lines.append(f"{label['threads']}:")
-    lines += [f"  {w.thread.tid} {w.thread.name} {w.thread.state} {w.kind}: {w.place}" for w in found.waits[:THREADS]]
+    told = {t.tid: t for t in found.told}
+    for w in found.waits[:THREADS]:
+        if w.thread.tid in told:
+            of_it = told[w.thread.tid]
+            lines.append(f"  {w.thread.tid} {w.thread.name}: " + label["told"].format(
+                call=of_it.call or "-", site=of_it.site or "-", seconds=f"{of_it.seconds:.1f}"))  # fmt: skip
+            lines.append(f"    {of_it.chain}")
+        else:
+            lines.append(f"  {w.thread.tid} {w.thread.name} {w.thread.state} {w.kind}: {w.place}")
     if len(found.waits) > THREADS:
         lines.append(f"  {label['more'].format(count=len(found.waits) - THREADS)}")
     lines += _log_lines(found, tongue)
@@ -149,6 +170,10 @@ def _facts(found: Hang, tongue: Language) -> dict[str, Any]:
                 "stack": list(w.thread.stack),
             }
             for w in found.waits
+        ],
+        "told": [
+            {"tid": t.tid, "call": t.call, "site": t.site, "seconds": round(t.seconds, 1), "waits_for": t.chain}
+            for t in found.told
         ],
         "log": to_json(found.log, tongue) if found.log is not None else None,
         "last_lines": list(found.last),

@@ -10,6 +10,8 @@ import typer
 
 from cli import ranks, real_tool, record
 from cli.common import CliError
+from cli.native.options import storage_limit as bytes_of
+from profiler.record.collection import Collection
 
 CLOCKS = ("hybrid", "model", "realtime")
 
@@ -37,7 +39,14 @@ def run(
         int, typer.Option(min=0, help="Ranks of a job: as many processes, each with RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR.")
     ] = 0,
     master_port: Annotated[int, typer.Option(min=0, max=65535, help="MASTER_PORT of the job, 0: a free one.")] = 0,
+    stacks: Annotated[bool, typer.Option("--stacks", help="Record the whole Python stack of each call.")] = False,
+    storage_limit: Annotated[
+        str, typer.Option(metavar="SIZE", help="Most a capture may take on disk, 200MB or more; beyond it the oldest data goes.")
+    ] = "",
     sim: Annotated[bool, typer.Option("--sim", help="Simulate also on a machine with a real driver.")] = False,
+    check_hazards: Annotated[
+        bool, typer.Option("--check-hazards", help="Look for accesses to memory that nothing orders (simulation only; slower).")
+    ] = False,
     summary: Annotated[bool, typer.Option(help="Print the findings on stderr at the end.")] = True,
 ) -> int:
     """Run a pyACL script unmodified on the simulated NPU, record every call, task, copy and kernel, export and summarise.
@@ -46,19 +55,22 @@ def run(
     real driver the script runs on the real NPU: its calls are recorded, and the real msprof collects from the device.
     """
     words = record.command_line(command)
+    collection = Collection(known_metrics(aic_metrics), stacks=stacks, storage_limit=limit(storage_limit))
     if real_tool.real_driver() and not sim and not real_tool.simulation_wanted((), os.environ):
-        words, environment = record.around_real_tool(words, output), _real(clock, soc, aic_metrics)
+        words, environment = record.around_real_tool(words, output), _real(clock, soc, aic_metrics, check_hazards)
     else:
         real_tool.say_simulated(record.TOOL)
-        environment = simulated(clock, soc)
+        environment = simulated(clock, soc) | ({"NPU_HAZARDS": "1"} if check_hazards else {})
     record.make_folder(output)
-    environment = record.with_recorder(environment, output, known_metrics(aic_metrics))
+    environment = record.with_recorder(environment, output, collection)
     if nproc:
         ranks.check(nproc, environment)
         status, made = ranks.run(words, environment, output, nproc, master_port)
     else:
         status, made = record.record(words, environment, output)
     record.finish(made, command[0], summary)
+    if check_hazards:
+        record.say_hazards(made)
     return status
 
 
@@ -91,10 +103,18 @@ def known_metrics(name: str) -> str:
     return name
 
 
-def _real(clock: str, soc: str, metrics: str) -> dict[str, str]:
+def limit(text: str) -> int:
+    """Bytes of --storage-limit, 0 without one. CliError for a text that is no size."""
+    found = bytes_of(text) if text else 0
+    if found is None:
+        raise CliError(f"--storage-limit={text} is no size", "give a whole number of MB from 200MB on, for example 500MB")
+    return found
+
+
+def _real(clock: str, soc: str, metrics: str, hazards: bool) -> dict[str, str]:
     from npu.shim.launch import recording_real
 
-    for option, value in (("--clock", clock), ("--soc", soc), ("--aic-metrics", metrics)):
+    for option, value in (("--clock", clock), ("--soc", soc), ("--aic-metrics", metrics), ("--check-hazards", hazards)):
         if value:
             raise CliError(f"{option} belongs to the simulation, and this machine has a real driver", "add --sim to simulate")
     return recording_real(os.environ)

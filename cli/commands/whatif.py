@@ -37,13 +37,12 @@ def whatif(
     if not (no_sync or fuse or pinned or streams or operators):
         raise CliError("no change is asked for", "add one or more of --no-sync, --fuse, --pinned, --streams 4, --op MatMul=0.5")
     from profiler import open as open_trace
-    from profiler.analysis.whatif import Wanted, what_if
+    from profiler.analysis.whatif import Wanted, what_if_ranks
 
     trace = open_trace(path)
     _refuse_unknown(trace, list(operators))
     wanted = Wanted(no_sync, fuse, pinned, streams or 0, operators)
-    made = [what_if(part, wanted) for part in (trace, *trace.parts)]
-    _print(made, json, lang)
+    _print(what_if_ranks((trace, *trace.parts), wanted), json, lang)
 
 
 def _operator(text: str) -> tuple[str, float]:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from cli import record
 from cli.common import CliError
+from cli.native.collect import collection
 from cli.native.options import Refused, is_on, parse, usage
 
 if TYPE_CHECKING:
     from profiler.trace import Trace
 
 FAILED = 255  # the real tool leaves with -1
-OFFLINE = ("parse", "query", "export", "clear")  # what is done to a finished capture
+OFFLINE = ("parse", "query", "export", "analyze", "clear")  # what is done to a finished capture
 TUNER = "op"
 OURS = ("--help", "-h", "--debug", "--version", "--install-completion", "--show-completion")  # options of our group of verbs
 
@@ -67,10 +68,10 @@ def _run(given: dict[str, str], application: list[str]) -> int:
     from cli.commands.run import simulated
     from profiler import open as open_trace
 
-    output = Path(given.get("output", "."))
+    output, wanted = Path(given.get("output", ".")), collection(given)
     words = record.command_line(application)
     record.make_folder(output)
-    environment = record.with_recorder(simulated(), output, given.get("aic-metrics", ""))
+    environment = record.with_recorder(simulated(), output, wanted)
     for pair in filter(None, given.get("environment", "").split(";")):
         name, _, value = pair.partition("=")
         environment[name.strip()] = value
@@ -89,12 +90,22 @@ def _run(given: dict[str, str], application: list[str]) -> int:
 
 
 def _export(trace: Trace, given: dict[str, str]) -> None:
-    from profiler.export.msprof import MEMORY, export_msprof
+    from profiler.export.msprof import export_msprof
 
     print(f"[INFO] Start export data in {trace.source}.")
-    export_msprof(trace, trace.source, only=("msprof_db",) if given.get("type") == "db" else (),
-                  without=() if is_on(given, "task-memory") else MEMORY)
+    export_msprof(trace, trace.source, only=("msprof_db",) if given.get("type") == "db" else ())
     print(f"[INFO] Export all data in {trace.source} done.")
+
+
+def _analyze(trace: Trace, given: dict[str, str]) -> None:
+    """The communication files of a capture, both or those of --rule."""
+    from profiler.export.communication_json import write
+
+    print(f"[INFO] Start analyze data in {trace.source}.")
+    made = write(trace, Path(trace.source) / "analyze", only=given.get("rule", "").split(",") if "rule" in given else ())
+    if not made:
+        print(f"[WARNING] There is no communication in {trace.source}.")
+    print(f"[INFO] Analyze all data in {trace.source} done.")
 
 
 def _offline(given: dict[str, str], asked: Sequence[str]) -> int:
@@ -114,6 +125,8 @@ def _offline(given: dict[str, str], asked: Sequence[str]) -> int:
             print(f"[INFO] Start parse data in {trace.source}.")
         if "export" in asked:
             _export(trace, given)
+        if "analyze" in asked:
+            _analyze(trace, given)
     for folder in others:
         print(f"[{'ERROR' if folder.lacking else 'INFO'}] {folder.what}\n  next: {folder.next}")
     return FAILED if any(f.lacking for f in others) else 0

@@ -75,14 +75,19 @@ def checked(option: Option, value: str) -> str:
     raise Refused(f"Argument --{option.name}: {value} is not available on the simulated NPU: {option.why}.")
 
 
+def storage_limit(text: str) -> int | None:
+    """Bytes of a size such as 500MB; None for what is none or out of range."""
+    match = SIZE.fullmatch(text)
+    return int(match[1]) << 20 if match is not None and SIZES[0] <= int(match[1]) <= SIZES[1] else None
+
+
 def _takes(values: str, value: str) -> bool:
     if values in ("path", "text"):
         return True
     if values == "number":
         return value.isdecimal()
     if values == "size":
-        match = SIZE.fullmatch(value)
-        return match is not None and SIZES[0] <= int(match[1]) <= SIZES[1]
+        return storage_limit(value) is not None
     match = RANGE.fullmatch(values)
     if match is not None:
         return value.isdecimal() and int(match[1]) <= int(value) <= int(match[2])

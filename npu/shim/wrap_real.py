@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from npu.events import DIRECTIONS, LEVELS, load_sink
+from npu.runtime.knobs import Knobs
 from npu.runtime.recording import Recording
 
 ACL_LEVEL = LEVELS.index("acl")
@@ -49,7 +50,7 @@ def install(name: str) -> None:
     sink = load_sink()
     if sink is None:
         return
-    log = _Log(Recording(sink), getattr(real, "get_soc_name", None))
+    log = _Log(Recording(sink, Knobs.of().stacks), getattr(real, "get_soc_name", None))
     sink.meta(simulated=False, unix_zero_ns=log.unix_zero, threads=log.native)
     c_names = {row["name"]: row["c_name"] for row in _rows("pyacl.csv")}
     places = {row.pop("name"): Places(**{k: int(v) for k, v in row.items()}) for row in _rows("real_calls.csv")}

@@ -82,4 +82,37 @@ def test_help_names_the_options_and_loads_nothing_heavy(folder):
                "sys.exit(code or bool(heavy))")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "--soc_version" in done.stdout and "--keep_dtype" in done.stdout.splitlines()[-1]
+    assert "--soc_version" in done.stdout and "--op_precision_mode" in done.stdout.splitlines()[-1]
+
+
+def test_the_other_modes_write_json(folder):
+    assert atc(folder, "--framework=5", "--model=net.onnx", "--output=net", "--soc_version=Ascend910B3",
+               "--input_shape=x:1,3,8,8").returncode == 0
+    done = atc(folder, "--mode=1", "--om=net.om", "--json=om.json")
+    assert done.returncode == 0, done.stdout
+    assert json.loads((folder / "om.json").read_text())["graph"][0]["op"][0]["type"] == "Data"
+    assert atc(folder, "--mode=1", "--framework=5", "--om=net.onnx", "--json=onnx.json").returncode == 0
+    assert json.loads((folder / "onnx.json").read_text())["graph"]["node"][0]["op_type"] == "Conv"
+    assert atc(folder, "--mode=3", "--framework=5", "--model=net.onnx").returncode == 0
+    assert json.loads((folder / "check_result.json").read_text())["pass"] == 3
+    (folder / "dump.txt").write_text('graph { name: "g" }')
+    assert atc(folder, "--mode=5", "--om=dump.txt", "--json=dump.json").returncode == 0
+    assert json.loads((folder / "dump.json").read_text()) == {"graph": [{"name": "g"}]}
+
+
+@pytest.mark.parametrize("arguments, code", [
+    (["--mode=1", "--om=net.onnx"], "E10057"), (["--mode=1", "--om=net.onnx", "--json=j.json"], "E10041"),
+    (["--mode=1", "--om=none.om", "--json=j.json"], "E13001"), (["--mode=3", "--model=net.onnx"], "E10007"),
+    (["--mode=3", "--framework=5"], "E10054"), (["--mode=5", "--om=net.onnx", "--json=j.json"], "E13005"),
+    (["--mode=30", "--om=net.onnx"], "E10001"), (["--mode=1", "--framework=5", "--om=net.onnx", "--json=no/j.json"], "E13004")])
+def test_modes_without_what_they_need(folder, arguments, code):
+    done = atc(folder, *arguments)
+    assert done.returncode == 255 and code in done.stdout and "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_conversion_can_leave_the_report_too(folder):
+    done = atc(folder, "--framework=5", "--model=net.onnx", "--output=net", "--soc_version=Ascend910B3", "--input_shape=x:1,3,8,8",
+               "--check_report=report.json")
+    assert done.returncode == 0 and json.loads((folder / "report.json").read_text())["result"] == "success"
+    done = atc(folder, "--framework=5", "--model=net.onnx", "--output=net", "--soc_version=Ascend910B3", "--json=out.json")
+    assert done.returncode == 255 and "E10057" in done.stdout

@@ -64,7 +64,7 @@ def test_export_and_query_of_what_is_there(start: Run) -> None:
     (("--l2=on", "python", "script.py"), "[ERROR] Argument --l2: on is not available on the simulated NPU: the L2 cache"),
     (("--export=on",), "[ERROR] Argument --output: expected one argument"),
     (("--export=on", "--output=absent"), "[ERROR] Argument --output: invalid value: absent. There is no such folder."),
-    (("--analyze=on", "--output=."), "[ERROR] Argument --analyze: on is not available on the simulated NPU"),
+    (("--dynamic=on", "python", "script.py"), "[ERROR] Argument --dynamic: on is not available on the simulated NPU: a running"),
     (("--output=out",), "usage: msprof [--option=value ...] <application> [arguments]"),
 ])  # fmt: skip
 def test_refusals_have_the_real_lines_and_code(start: Run, words: tuple[str, ...], line: str) -> None:

@@ -83,7 +83,7 @@ def test_health_set_and_judged(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("words", "status"), [
     (("set", "-t", "health", "-i", "0", "-d", "Ill"), 215), (("set", "-t", "health", "-d", "OK"), 215),
     (("set", "-t", "health", "-i", "9", "-d", "OK"), 215), (("set", "-t", "health", "-x", "9", "-d", "OK"), 215),
-    (("clear", "-t", "ecc-info", "-i", "0"), 193), (("upgrade", "-b", "mcu"), 193),
+    (("clear", "-t", "tls-cert-period", "-i", "0"), 193), (("upgrade", "-b", "mcu"), 193),
 ])  # fmt: skip
 def test_what_cannot_be_set(tmp_path: Path, words: tuple[str, ...], status: int) -> None:
     assert run(tmp_path, *words).returncode == status

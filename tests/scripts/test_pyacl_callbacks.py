@@ -106,7 +106,7 @@ begun = time.perf_counter()
 print(acl.rt.process_report(30), acl.rt.process_report(-2), time.perf_counter() - begun < 0.001)
 acl.rt.launch_callback(print, "here", 0, s)
 print(acl.rt.process_report(1000), acl.rt.process_report(0))
-print(acl.get_recent_err_msg())
+print(acl.get_recent_err_msg().splitlines()[0])
 """,
     ) == [
         "107012 107012",

@@ -176,7 +176,7 @@ def why(*change):
     for f, v in change:
         getattr(M, "dvpp_set_pic_desc_" + f)(d, v)
     ret = M.dvpp_vpc_resize_async(channel, good, d, r, s)
-    return ret, acl.get_recent_err_msg().partition("validation: ")[2]
+    return ret, acl.get_recent_err_msg().splitlines()[0].partition("validation: ")[2]
 for change in (
     (("width_stride", 72),),
     (("height_stride", 33),),

@@ -101,7 +101,7 @@ print(
     M.dvpp_jpeg_get_image_info(acl.util.bytes_to_ptr(b"nothing"), 7)[3],
     M.dvpp_jpeg_get_image_info(0, 5)[3],
 )
-print(acl.get_recent_err_msg())
+print(acl.get_recent_err_msg().splitlines()[0])
 gray = io.BytesIO()
 Image.new("L", (64, 64)).save(gray, "JPEG")
 g = gray.getvalue()

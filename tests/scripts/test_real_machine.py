@@ -123,6 +123,13 @@ def test_a_run_records_the_real_acl_inside_the_real_msprof(start: Run, machine: 
     assert list(host.glob("mindstudio_profiler_output/api_statistic_*.csv"))
 
 
+def test_stacks_of_the_real_acls_calls(start: Run, machine: dict[str, str]) -> None:
+    ran = start("msprof", "run", "--stacks", "--no-summary", "script.py", script=SCRIPT, env=machine | {"PATH": f"{BIN}:/usr/bin:/bin"})
+    trace = profiler.open(ran.profs[0])
+    assert trace.strings[int(trace.api["stack"][3])] == f"{ran.folder}/script.py:7 <module>"
+    assert trace.strings[int(trace.api["site"][3])] == f"{ran.folder}/script.py:7"
+
+
 def test_without_the_real_msprof_host_times_alone_are_recorded_and_it_says_so(start: Run, machine: dict[str, str]) -> None:
     ran = start("msprof", "run", "--no-summary", "script.py", script=SCRIPT, env=machine | {"PATH": f"{BIN}:/usr/bin:/bin"})
     assert ran.code == 0 and len(ran.profs) == 1 and "only host calls are recorded" in ran.err

@@ -40,7 +40,7 @@ def test_verbs_and_options(line: str, expected: list[str]) -> None:
 
 
 def test_choices_of_an_option() -> None:
-    assert completed("msprof export DIR --as ").split() == ["msprof", "timeline", "csv", "db", "torch_npu", "perfetto"]
+    assert completed("msprof export DIR --as ").split() == ["msprof", "timeline", "csv", "db", "torch_npu", "torch_npu_db", "perfetto"]
 
 
 def test_zsh_shows_what_a_verb_does() -> None:
