@@ -26,7 +26,7 @@ LEFT = {
     "--install-completion": "changes the reader's shell",
     "ONNX": "a form, not a command",
 }
-MENTIONS = {"msprof run", "msprof run --soc", "npu-smi info watch"}  # a verb named in passing, without what it needs or without an end
+MENTIONS = {"msprof run", "msprof run --soc", "msprof run --check-hazards", "npu-smi info watch"}  # a verb named in passing, without what it needs or without an end
 SCRIPT = """
 import acl
 acl.init(); acl.rt.set_device(0)
