@@ -32,7 +32,8 @@ class Code:
 
 
 _RESULT = re.compile(
-    r"(?i)(?:\b(?:error ?code|err_?code|ret(?:urn)?(?: ?code)?|runtime result|ge result|result|status|failed|error|no|code|acl)\b"
+    r"(?i)(?:\b(?:error ?code|err_?code|ret(?:urn)?(?: ?code)?|runtime result|ge result|result|status|failed|failure|error|no"
+    r"|code|acl)\b"
     r"(?: is| was| ?no)?\s*[:=,(\[>-]*\s*\"?)(?P<code>\d{6})(?!\d|[.:-]\d)"
 )
 _HEX = re.compile(r"\b0x(?P<code>[0-9A-Fa-f]{5})\b")

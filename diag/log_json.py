@@ -42,6 +42,7 @@ def to_json(report: LogReport, language: str) -> dict[str, Any]:
             for s in report.codes
         ],
         "waited_for": [{"rank": rank, "lines": count} for rank, count in report.waiting.items()],
+        "differing_ranks": [{"rank": rank, "lines": count} for rank, count in report.differing.items()],
         "silent_ranks": report.silent,
         "facts": report.facts,
         "read": {

@@ -21,6 +21,7 @@ from diag.plog import MOST_PLACES, SAME_PLACE, Counted, Line, parsed, parsed_lin
 KEPT = 32  # lines held per cause, sureness and process
 NO_DIGITS = str.maketrans("", "", "0123456789abcdefx")
 WAITED = ("hccl_connect_timeout", "hccl_notify_timeout", "task_wait_timeout")
+DIFFERS = ("hccl_ranks_disagree",)
 
 _VERSION = re.compile(r"versionInfo is \[(?P<version>[^\]]+)\]")
 _LIMIT = re.compile(r"(?P<name>HCCL_\w+_TIMEOUT) set .*?\[(?P<seconds>\d+)\]")
@@ -64,6 +65,7 @@ class LogReport:
     counted: Counted = field(default_factory=Counted)
     missing: list[tuple[str, str]] = field(default_factory=list)
     waiting: dict[int, int] = field(default_factory=dict)  # rank -> how many lines waited for it
+    differing: dict[int, int] = field(default_factory=dict)  # rank -> how many lines say that it calls something else
     silent: list[int] = field(default_factory=list)  # ranks of the job that wrote no error
 
 
@@ -129,6 +131,8 @@ def _take(collected: _Collected, line: Line) -> None:
         if collected.places[place] > SAME_PLACE:
             return
     for hit in hits(line):
+        if line.pid is not None and hit.facts.get("own_rank", "").isdigit():
+            collected.rank_of.setdefault(line.pid, int(hit.facts["own_rank"]))
         key = _key(hit)
         collected.kept[key] += 1
         if collected.kept[key] <= KEPT:
@@ -210,7 +214,9 @@ def _finding(same: list[Hit], collected: _Collected, cause: str | None = None) -
     for hit in same:
         for name, value in hit.facts.items():
             facts.setdefault(name, value)
-    lines = {(h.line.file, h.line.number): _placed(h.line, collected) for h in same}
+    lines: dict[tuple[str, int], Line] = {}
+    for hit in same:
+        lines.setdefault((hit.line.file, hit.line.number), _placed(hit.line, collected))
     count = sum(
         collected.kept[k] for k in {(h.cause, h.sure, h.line.pid if h.line.pid is not None else h.line.file) for h in same}
     )
@@ -246,13 +252,15 @@ def _codes(found: list[Hit]) -> list[Seen]:
 
 
 def _waiting(report: LogReport, collected: _Collected) -> None:
-    """Who was waited for, and which ranks of the job say nothing at all."""
-    waited: Counter[int] = Counter()
+    """Who was waited for, who differs, and which ranks of the job say nothing at all."""
+    waited, differing = Counter[int](), Counter[int]()
     for hit in collected.hits:
-        peer = hit.facts.get("peer", "")
-        if hit.cause in WAITED and peer.isdigit():
-            waited[int(peer)] += 1
-    report.waiting = dict(waited.most_common())
+        peers = [int(number) for number in re.findall(r"\d+", hit.facts.get("peer", ""))]
+        if hit.cause in WAITED:
+            waited.update(peers)
+        elif hit.cause in DIFFERS:
+            differing.update(peers)
+    report.waiting, report.differing = dict(waited.most_common()), dict(differing.most_common())
     speaking = {r for h in collected.hits if (r := _placed(h.line, collected).rank) is not None and kind_of(h) != "harmless"}
     sizes = collected.sizes | {int(h.facts["rank_size"]) for h in collected.hits if "rank_size" in h.facts}
     if sizes and speaking:

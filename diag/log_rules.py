@@ -17,6 +17,7 @@ from typing import Any
 
 from diag import code_tables
 from diag.codes_in_text import Code, codes_in
+from diag.libc_messages import in_english
 from diag.log_facts import enriched
 from diag.plog import Line
 
@@ -103,6 +104,7 @@ def _first(line: Line, codes: tuple[Code, ...]) -> list[Hit]:
 
 def _matching(text: str, sure: int) -> Iterator[tuple[Cause, dict[str, str]]]:
     """(cause, facts) of each cause one of whose patterns (or details) fits, in the tables' order; kind after comes last."""
+    text = in_english(text)
     for cause in causes().values():
         for pattern in cause.patterns if sure == PATTERN else cause.details:
             match = pattern.search(text)

@@ -92,4 +92,6 @@ def _of_family(finding: Finding, facts: Mapping[str, str], language: str) -> Sai
     line = re.sub(r"\[FUNC:.*", "", finding.lines[0].text).strip()
     collect = tuple((collecting()[name][language], collecting()[name]["command"]) for name in ("plog",))
     steps = tuple(text for text in (entry.action[language], entry.cause[language]) if text)
-    return Said(f"{facts['family']}: {entry.meaning[language]}", f"{entry.component[language]}: {line}", steps, (), collect, {})
+    meaning = entry.component[language] if entry.is_group else entry.meaning[language]  # the code itself is in no public table
+    steps = steps or generic()["unknown_error"].do[language][0]
+    return Said(f"{facts['family']}: {meaning}", f"{entry.component[language]}: {line}", steps, (), collect, {})

@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from diag import libc_messages
 from diag.log_files import LogFile, count_lines, decoded, lines_of, raw_blocks
-from diag.plog_forms import CALM_TEXT, ERR, FRAME, HINT, MANAGED, MANAGER, PLOG, RAISED, nanoseconds, unprefixed
+from diag.plog_forms import CALM_TEXT, ERR, FOLDED, FOREIGN, FRAME, HINT, MANAGED, MANAGER, PLOG, RAISED, nanoseconds, unprefixed
 
 CALM = (b"[DEBUG]", b"[INFO]", b"[EVENT]", b"[WARNING]", b"[TRACE]", b"[OPLOG]")
 # Calm lines that are kept: versions, limits in force, ranks, and notes people mistake for faults.
@@ -32,6 +33,7 @@ TROUBLE = (
     b"LD_LIBRARY", b"in use", b"exited with", b"xit code", b"xitcode", b"bad_alloc", b"nsufficient", b"een bound", b"heartbeat",
     b"Heartbeat", b"rev ff", b"stub/", b"devlib/", b".so", b"quota", b" ret", b"etCode", b"esult", b"code",
 )  # fmt: skip
+CHINESE = tuple(phrase.encode() for phrase in libc_messages.table())  # looked for only where a text is not plain ASCII
 FAMILY_CODE = re.compile(rb"E[0-9A-Z]\d{4}")
 WORTH = re.compile(b"|".join(map(re.escape, FACTS)))
 NEEDLE = re.compile(b"|".join((*map(re.escape, TROUBLE), FAMILY_CODE.pattern)))
@@ -146,7 +148,11 @@ def parsed_lines(file: LogFile, raws: Iterable[bytes], counted: Counted) -> Iter
 def may_matter(block: bytes) -> bool:
     """Whether any line of the block can be one that counts."""
     low = block.lower()
-    return any(hint in low for hint in _HINTS) or FAMILY_CODE.search(block) is not None
+    return any(hint in low for hint in _HINTS) or FAMILY_CODE.search(block) is not None or _chinese(block)
+
+
+def _chinese(raw: bytes) -> bool:
+    return not raw.isascii() and any(phrase in raw for phrase in CHINESE)
 
 
 def _read(reader: _Reader, raws: Iterable[bytes], counted: Counted) -> Iterator[Line]:
@@ -162,13 +168,16 @@ def _read(reader: _Reader, raws: Iterable[bytes], counted: Counted) -> Iterator[
         elif raw.startswith(b"[ERROR]") and _again(raw, places):
             counted.errors += 1
             continue
-        elif not reader.open and ((_CALM_FRAMEWORK.match(raw) and b"untime A" not in raw) or not NEEDLE.search(raw)):
+        elif not reader.open and (
+            (_CALM_FRAMEWORK.match(raw) and b"untime A" not in raw) or not (NEEDLE.search(raw) or _chinese(raw))
+        ):
             continue
         counted.lines = number
-        line = _line(reader, number, decoded(raw))
-        if line is not None:
-            counted.errors += line.level in ("ERROR", "EXCEPTION", "CRITICAL") and line.part in ("", "headline")
-            yield line
+        for part in raw.split(b"\\n") if b"\\n" in raw and FOLDED.search(raw) else (raw,):
+            line = _line(reader, number, decoded(part))
+            if line is not None:
+                counted.errors += line.level in ("ERROR", "EXCEPTION", "CRITICAL") and line.part in ("", "headline")
+                yield line
     counted.lines = reader.number
 
 
@@ -269,7 +278,9 @@ def _continued(file: LogFile, number: int, text: str, voice: _Voice, level: str)
         return _made(file, number, text.strip(), voice, level, part="hint")
     if RAISED.match(text):
         return _made(file, number, text, voice, "ERROR", part="raised")
-    return _made(file, number, text.strip(), voice, "WARNING" if CALM_TEXT.match(text) else level)
+    if CALM_TEXT.match(text):
+        level = "WARNING"
+    return _made(file, number, text.strip(), voice, level or ("ERROR" if FOREIGN.match(text) else ""))
 
 
 def _end(voice: _Voice) -> None:

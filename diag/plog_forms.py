@@ -10,10 +10,11 @@ from datetime import UTC, datetime
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "EVENT", "TRACE", "OPLOG", "EXCEPTION", "CRITICAL")
 
-# One prefix: colour, kubernetes or docker time, (process pid=...) of vLLM and Ray, [rank0]: of torchrun, host address of pdsh,
-# level and place of vLLM's logger, service name of docker compose. A line can have several.
+# One prefix: mark of quoted text, colour (a pasted text may have lost its escape), kubernetes or docker time, (process pid=...)
+# of vLLM and Ray, [rank0]: of torchrun, host address of pdsh, level and place of vLLM's logger, service name of docker compose.
+# A line can have several.
 _PREFIX = re.compile(
-    r"""\x1b\[[\d;]*m
+    r"""\x1b\[[\d;]*m | \[(?:\d{1,2};)?\d{1,2}m | >\ ?
       | \d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)?(?:\ (?:stdout|stderr)\ [FP])?[ ]
       | \((?P<who>[\w.-]+(?:\ [\w.=-]+)*?\ pid=(?P<pid>\d+)(?:,\ [\w.=]+)*)\)\ ?
       | \[(?:rank|default|Rank\ )(?P<rank>\d+)\]:?\ ?
@@ -51,6 +52,13 @@ RAISED = re.compile(r"(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Interrupt
 FRAME = re.compile(r'\s*File "(?P<file>[^"]+)", line (?P<line>\d+)')
 # Text outside the stack's forms that says itself that it is no error: Python's warnings, other loggers' lower levels.
 CALM_TEXT = re.compile(r"(?:[\d\s:,.-]{8,32}\S{0,40}\s*[|-]*\s*)?\W?(?:WARNING|WARN|INFO|DEBUG)\b|.{0,200}\b\w+Warning: ")
+# Other writers' lines that call themselves errors: times and brackets, then [ERROR] (installers, MindIE, ATB), or glog's E.
+FOREIGN = re.compile(
+    r"(?:[\d:.,+TZ-]{8,32}\s+){0,2}(?:\[[^\[\]]{1,60}\]\s*){0,6}?\[(?:ERROR|[Ee]rror|FATAL|fatal)\]"
+    r"|E\d{4}(?:\d{4})? \d\d:\d\d:\d\d\.\d+ "
+)
+# A message inside JSON or a repr: its line ends are two characters; told by a form that begins a line behind one.
+FOLDED = re.compile(rb"\\n *(?:[EW][0-9A-Z]\d{4}[:\[ ]|\[ERROR\] )")
 HINT = re.compile(r"\s*(?:Possible Cause|Solution|Rectify the fault)\b", re.IGNORECASE)
 _NATIVE = re.compile(r"\[[WEIF]\d{3,4} (?P<time>[\d:.]+) (?P<where>[\w./-]+:\d+)\] ?(?:Warning: )?")
 

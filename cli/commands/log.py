@@ -25,7 +25,7 @@ LABELS = {
         "codes": "Codes in the log", "do": "What to do", "commands": "Commands", "collect": "Collect next if that does not help",
         "notes": "Seen, but no fault", "read": "Read", "unread": "Not read", "by": "returned by {call}", "times": "{count} lines",
         "once": "1 line",
-        "waited": "waited for: {ranks}", "rank": "rank {rank}",
+        "waited": "waited for: {ranks}", "differing": "calls something else: {ranks}", "rank": "rank {rank}",
         "silent": "no error at all from rank {ranks} of this job: look there",
         "fine": "No fault found in {files} files ({lines} lines, {warnings} warnings).",
         "counts": "{files} files, {lines} lines, {errors} error lines, {warnings} warnings", "more": "{count} more",
@@ -35,7 +35,8 @@ LABELS = {
         "codes": "日志中的错误码", "do": "怎么做", "commands": "命令", "collect": "若未解决，下一步收集",
         "notes": "也出现了，但不是故障", "read": "已读", "unread": "未读", "by": "由 {call} 返回", "times": "{count} 行",
         "once": "1 行",
-        "waited": "被等待的：{ranks}", "rank": "rank {rank}", "silent": "本作业的 rank {ranks} 没有任何报错：先看那里",
+        "waited": "被等待的：{ranks}", "differing": "调用不同的：{ranks}", "rank": "rank {rank}",
+        "silent": "本作业的 rank {ranks} 没有任何报错：先看那里",
         "fine": "在 {files} 个文件（{lines} 行，{warnings} 条警告）中没有发现故障。",
         "counts": "{files} 个文件，{lines} 行，{errors} 条错误，{warnings} 条警告", "more": "另有 {count} 项",
     },
@@ -106,9 +107,10 @@ def _verdict(report: LogReport, tongue: Language) -> list[str]:
     lines += [f"  {label['at']}: {_place(first)}", f"  {label['line']}: {_cut(first.text)}"]
     if texts.facts:
         lines.append(f"  {label['facts']}: " + ", ".join(f"{name} {value}" for name, value in texts.facts.items()))
-    if report.waiting:
-        ranks = ", ".join(f"{label['rank'].format(rank=r)} ({_times(n, tongue)})" for r, n in report.waiting.items())
-        lines.append(f"  {label['waited'].format(ranks=ranks)}")
+    for name, counted in (("waited", report.waiting), ("differing", report.differing)):
+        if counted:
+            ranks = ", ".join(f"{label['rank'].format(rank=r)} ({_times(n, tongue)})" for r, n in counted.items())
+            lines.append(f"  {label[name].format(ranks=ranks)}")
     if report.silent:
         lines.append(f"  {label['silent'].format(ranks=', '.join(map(str, report.silent)))}")
     lines += _followed(report, tongue)

@@ -19,6 +19,9 @@ ALLOC_KEYS = {
     "roundup_power2_divisions",
 }
 EVENT_DEFAULT, EXEC_DEFAULT = 1868, 1836  # seconds
+LONG = 12  # letters; of shorter names one letter makes another word
+# Names without a rule on their values that people write by hand.
+READ = {"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "ASCEND_AICPU_PATH", "ASCEND_TOOLKIT_HOME"}
 
 
 def values(seen: Seen) -> Iterator[Verdict]:
@@ -33,6 +36,7 @@ def values(seen: Seen) -> Iterator[Verdict]:
                 {"variable": name, "value": value, "allowed": allowed, "default": rule.default or "-"},
                 (name,),
             )
+    yield from _misspelt(env)
     yield from _collectives(env)
     yield from _allocator(env)
     yield from _logs(env)
@@ -47,6 +51,22 @@ def _allowed(rule: Rule) -> str:
         low, _, high = rule.argument.partition("..")
         return f"{low} to {high} {rule.note}".strip() if high else f"{low} and more {rule.note}".strip()
     return rule.note or rule.argument
+
+
+def _misspelt(env: Mapping[str, str]) -> Iterator[Verdict]:
+    known = READ | rules().keys()
+    for name in sorted(env.keys() - known):
+        meant = next((k for k in sorted(known - env.keys()) if len(k) > LONG and _one_slip(name, k)), "")
+        if meant:
+            yield Verdict("misspelt_variable", WARNING, {"variable": name, "value": env[name], "meant": meant}, (name,))
+
+
+def _one_slip(name: str, known: str) -> bool:
+    """Whether one letter too many, too few or wrong, or two in each other's place, tell the names apart."""
+    start = next((i for i, (a, b) in enumerate(zip(name, known, strict=False)) if a != b), min(len(name), len(known)))
+    rest, wanted = name[start:], known[start:]
+    swapped = rest[:2] == wanted[1::-1] and rest[2:] == wanted[2:]
+    return rest[1:] == wanted or rest == wanted[1:] or rest[1:] == wanted[1:] or swapped
 
 
 def _collectives(env: Mapping[str, str]) -> Iterator[Verdict]:

@@ -11,7 +11,8 @@ SOURCE = "text"
 PYTHON = re.compile(r"^\s*(?:Python(?: version)?:?\s+)(?P<version>3\.\d+(?:\.\d+)?)", re.MULTILINE | re.IGNORECASE)
 FREEZE = re.compile(r"^\s*(?:\[pip3?\]\s+)?(?P<name>[A-Za-z][\w.-]*)==(?P<version>\d[\w.+!-]*)\s*$", re.MULTILINE)
 TABLE = re.compile(
-    r"^\s*(?:\[conda\]\s+)?(?P<name>[A-Za-z][\w.-]*)\s+(?P<version>\d+\.[\w.+!-]*)(?:\s+\S+){0,2}\s*$", re.MULTILINE
+    r"^[ \t]*(?:\[conda\][ \t]+)?(?P<name>[A-Za-z][\w.-]*)[ \t]+(?P<version>\d+\.[\w.+!-]*)(?:[ \t]+\S+){0,2}[ \t]*\r?$",
+    re.MULTILINE,
 )
 SHOWN = re.compile(r"^Name:\s*(?P<name>\S+)\s*\nVersion:\s*(?P<version>\S+)", re.MULTILINE)
 LABELLED = re.compile(

@@ -179,7 +179,7 @@ MESSAGES: dict[str, tuple[str | None, str]] = {
         "e = 0\n",
     ),
     "parse dyn": (
-        "operator_compile",
+        "kernels_missing",
         "CANN error: EZ9999: Inner Error!\n"
         "EZ9999: 2026-03-04-00:54:30.240.432  Parse dynamic kernel config fail.\n"
         "        TraceBack (most recent call last):\n"
