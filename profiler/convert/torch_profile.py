@@ -1,4 +1,5 @@
-"""What torch_npu.profiler recorded in a script, in the layout of the real one: the capture inside, the files of the analysis beside
+"""What torch_npu.profiler recorded in a script, in the layout of the real one: the capture inside, the files of the analysis
+beside
 it. Called by name (npu.torch_npu.profile.WRITER)."""
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ PROF, FACTS = "PROF_*", "npuscope_torch.json"  # FACTS: what the script asked fo
 
 
 def write(folder: Path, parent: Path, worker: str, facts: Mapping[str, Any], analyse: bool) -> Path:
-    """The *_ascend_pt folder made below `parent` from the PROF folder in `folder`. worker: its name's head, "" for host and process.
+    """The *_ascend_pt folder made below `parent` from the PROF folder in `folder`. worker: its name's head, "" for host and
+    process.
 
     analyse=False keeps the capture alone; `analyse` of this module writes its files later.
     """

@@ -1,0 +1,1 @@
+"""What stands beside the framework: transfer_to_npu."""
