@@ -10,8 +10,10 @@ overheads of event loops (bench/overheads.csv) and the constants a, b, c, d of t
    and some of b, c, d; a constant more has to earn its place.
 3. Operators that only occur in chains are fitted to what the rest of the chain leaves.
 
---left-out prints, per family, the error on rows that had no part in the fit: each source, each of five folds, or (vector forms)
-each operator left out in turn. --write replaces the files and npu/data/cost_errors.csv, the table reports quote.
+--left-out prints, per family, the error on rows that had no part in the fit: each source, each of five folds, or each operator
+left out in turn. Constants that the remaining rows are too few to give are forgotten first; rows that nothing else could be
+fitted for are not judged. --write replaces the files and npu/data/cost_errors.csv, the table reports quote (sources left out);
+--errors writes that table alone, for the constants as they are.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import exp, log
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from calibration import OVERHEADS, chip_of, overheads
 from measured import Case, case
@@ -49,7 +51,7 @@ FOLDS = 5
 PRICE = 0.01  # by so much a further constant has to lower the left-out error
 PULL = 0.002  # how strongly constants are held near their start
 T = TypeVar("T")
-CONVERSIONS = ("TransData",)  # its constants come with those of the convolutions it surrounds
+CONVERSIONS = ("TransData", "TensorMove")  # constants from elsewhere: the convolutions around it, a copy at the rate of memory
 VECTOR_FORMS = ("vector", "row", "layout", "fill")
 
 
@@ -104,6 +106,7 @@ SHAPES: tuple[tuple[str, ...], ...] = (
     ("a", "c", "d"),
     ("a", "b", "c", "d"),
 )
+UNEVEN = ("a", "b", "odd")  # and of a layout operator: rows of odd lengths move slowly
 
 
 def smallest(
@@ -207,8 +210,9 @@ def _own(base: Constants, shape: Sequence[str], values: Sequence[float]) -> Cons
     if shape == ("scale",):
         k = values[0] ** 2
         return base._replace(a=base.a * k, b=base.b * k, c=base.c * k, d=base.d * k)
-    cleared = base._replace(a=0.0, b=0.0, c=0.0, d=0.0)
-    return cleared._replace(**{n: v * v for n, v in zip(shape, values, strict=True)})
+    cleared = base._replace(a=0.0, b=0.0, c=0.0, d=0.0, odd=1.0)
+    chosen: dict[str, Any] = {n: v * v + (n == "odd") for n, v in zip(shape, values, strict=True)}
+    return cleared._replace(**chosen)
 
 
 class Row(NamedTuple):
@@ -236,7 +240,7 @@ def rows_of(key: tuple[str, str, str], base: Constants, mine: Sequence[Point], t
 def _fit_shape(shape: Sequence[str], base: Constants, rows: Sequence[Row]) -> Constants:
     """The constants of one operator within a shape."""
     small = min(r.us / len(r.terms) for r in rows)
-    first = {"scale": 1.0, "a": (0.8 * small) ** 0.5, "b": 1.0, "c": 3.0, "d": 0.2}
+    first = {"scale": 1.0, "a": (0.8 * small) ** 0.5, "b": 1.0, "c": 3.0, "d": 0.2, "odd": 1.0}
 
     def cost(values: list[float]) -> float:
         chosen = _own(base, shape, values)
@@ -264,7 +268,7 @@ def fit_operator(key: tuple[str, str, str], mine: Sequence[Point], tables: Table
     if old is not None:
         base = base._replace(**{n: getattr(old, n) for n in ("vec", "mte2", "mte3", "task_type", "whole", "hbm", "warm")})
     rows = thinned(rows_of(key, base, mine, tables), MOST_OF_ONE)
-    shapes = [s for s in SHAPES if len(s) < len(rows)]
+    shapes = [s for s in (*SHAPES, *((UNEVEN,) if key[0] == "layout" else ())) if len(s) < len(rows)]
     best = min(shapes, key=lambda s: _left_out(s, base, rows) + PRICE * len(s))
     return tables._replace(vector=tables.vector | {key: _fit_shape(best, base, rows)})
 
@@ -410,13 +414,19 @@ def write(tables: Tables, measured: Sequence[Point], found: Errors, left: Errors
     _rewrite(CUBE, lambda r: _cube_row(r, tables, measured))
     _rewrite(OVERHEADS, lambda r: r | {"us": f"{tables.overhead[r['family']]:.2f}"})
     _write_vector(tables, measured)
+    write_errors(found, left)
+
+
+def write_errors(found: Errors, left: Errors) -> None:
+    """The table reports quote. left: errors by source left out; a family no other source measured has none."""
     with ERRORS.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(("family", "rows", "median", "mean", "left_out_median"))
-        for family in sorted(found):
-            honest = f"{statistics.median(left[family]):.3f}" if left.get(family) else ""
-            values = found[family]
-            writer.writerow((family, len(values), f"{statistics.median(values):.3f}", f"{statistics.fmean(values):.3f}", honest))
+        writer.writerow(("family", "rows", "median", "mean", "left_out_rows", "left_out_median"))
+        for family, values in sorted(found.items()):
+            honest = left.get(family, [])
+            middle = f"{statistics.median(honest):.3f}" if honest else ""
+            figures = f"{statistics.median(values):.3f}", f"{statistics.fmean(values):.3f}"
+            writer.writerow((family, len(values), *figures, len(honest), middle))
 
 
 def _rewrite(path: Path, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
@@ -451,6 +461,7 @@ def _write_vector(tables: Tables, measured: Sequence[Point]) -> None:
         generic = rows[key[0], "*", ""]
         row = dict(rows.get(key, generic | {"op": key[1], "dtype": key[2]}))
         row |= {n: f"{getattr(made, n):.4g}" for n in ("a", "b", "c", "d")}
+        row["odd"] = f"{made.odd:.4g}" if made.odd != 1 else ""
         rows_of = f"{counts[key[0], key[1]]} measured rows" if key[1] != "*" else "all operators of the form"
         shares = row["source"].partition("; ")[2] if key in rows else ""
         row["source"] = f"fit to {rows_of}" + (f"; {shares}" if shares else "")
@@ -469,10 +480,13 @@ def main() -> int:
     parser.add_argument(
         "--left-out", choices=("source", "fold", "operator"), help="also print errors of rows left out of the fit"
     )
+    parser.add_argument("--errors", action="store_true", help="fit nothing, write the table of errors")
     options = parser.parse_args()
+    if options.errors or options.write:
+        options.left_out = "source"
     with options.file.open(encoding="utf-8", newline="") as stream:
         measured = points(csv.DictReader(stream))
-    tables = fit(measured, start())
+    tables = start() if options.errors else fit(measured, start())
     found = errors(measured, tables)
     keys: dict[str, Callable[[int, Point], str]] = {
         "source": lambda _, p: p.source,
@@ -483,8 +497,11 @@ def main() -> int:
     print(f"{'family':<20}{'rows':>6}{'median':>9}{'mean':>9}{'left out: median':>19}{'mean':>9}")
     for family, values in sorted(found.items()):
         honest = left.get(family)
-        tail = f"{statistics.median(honest):>19.1%}{statistics.fmean(honest):>9.1%}" if honest else ""
+        tail = f"{statistics.median(honest):>19.1%}{statistics.fmean(honest):>9.1%} of {len(honest)}" if honest else ""
         print(f"{family:<20}{len(values):>6}{statistics.median(values):>9.1%}{statistics.fmean(values):>9.1%}{tail}")
+    if options.errors:
+        write_errors(found, left)
+        print(f"written: {ERRORS}")
     if options.write:
         write(tables, measured, found, left)
         print(f"written: {CUBE}, {VECTOR}, {OVERHEADS}, {ERRORS}")

@@ -1,23 +1,21 @@
 """What a measured row is: the kernels it ran, as Work, and the family it is judged in.
 
 A row is one kernel, or a chain of kernels that a torch operator started ("TransDatax2 + Conv2Dx1"); of a chain each kernel is
-given the operands of the whole operator, as no file says which tensors go where. An operator without an entry in operators.csv
-takes the form its name suggests, and with it the generic constants of that form.
+given the operands of the whole operator, as no file says which tensors go where. An operator without an entry in
+npu/data/operator_families.csv takes the form its name suggests, and with it the generic constants of that form.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
 from math import prod
-from pathlib import Path
 from typing import NamedTuple
 
 from npu.cost import Work
 from npu.cost.chip import itemsize
+from npu.cost.errors import operators
 
 DTYPES = {
     "FLOAT": "float32",
@@ -40,7 +38,6 @@ DTYPES = {
 CHIPS = {"Ascend910_24core": "Ascend910_9382", "Ascend910_93(A3)": "Ascend910_9382"}
 
 MATMULS = ("MatMul", "MatMulV2", "MatMulV3", "BatchMatMul", "BatchMatMulV2")
-OPERATORS = Path(__file__).with_name("operators.csv")
 # What a name suggests, in this order: (part of the name, form).
 SUGGESTED = (
     ("Fill", "fill"),
@@ -230,13 +227,6 @@ def _conv(row: Mapping[str, str], tensors: list[Tensor]) -> Case | None:
 def _two(value: object) -> list[int]:
     """3 -> [3, 3]; [3, 5] stays."""
     return value if isinstance(value, list) else [int(str(value))] * 2
-
-
-@cache
-def operators() -> dict[str, tuple[str, str]]:
-    """operator -> (form, family)."""
-    with OPERATORS.open(encoding="utf-8", newline="") as stream:
-        return {r["op"]: (r["form"], r["family"]) for r in csv.DictReader(stream)}
 
 
 def place(op: str) -> tuple[str, str]:

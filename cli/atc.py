@@ -107,6 +107,9 @@ def work(flags: dict[str, str], command: str) -> list[str]:
     if values["mode"] != "0":
         MODES[values["mode"]](flags, values)
         return []
+    if values["singleop"]:
+        single_operators(values, command)
+        return []
     options = conversion(flags, command)
     if values["json"]:
         raise AtcError("E10057", parameter0="json", parameter1="mode=1 or --mode=5")
@@ -131,6 +134,21 @@ def work(flags: dict[str, str], command: str) -> list[str]:
 
         told = list(lines(of(summary.model, str(summary.path)), language()))
     return [*told, *(f"[WARNING] {w}" for w in summary.warnings), *(log_lines(summary) if values["log"] in CHATTY else ())]
+
+
+def single_operators(values: dict[str, str], command: str) -> None:
+    """--singleop: a model file for each operator of a list, into the folder --output names."""
+    from npu.graph.options import chip
+
+    for required in ("output", "soc_version"):
+        if not values[required]:
+            raise AtcError("E10054", parameter=f"--{required}")
+    if values["model"]:
+        raise AtcError("E10056", parameter1="--model", parameter2="--singleop")
+    soc = chip(values["soc_version"])
+    from npu.graph.singleop import convert
+
+    convert(Path(values["singleop"]), Path(values["output"]), soc, command, toolkit())
 
 
 def convert_to_json(flags: dict[str, str], values: dict[str, str]) -> None:

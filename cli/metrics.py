@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.metadata import version
 from typing import NamedTuple
 
@@ -14,11 +15,15 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from cli.smi_look import look
+from cli.smi_look import closer
 from diag.smi.records import Device, SmiText
+from npu import soc
+from npu.driver.door import DeviceInfo
+from npu.smi import place
 
 LABELS = ("id", "model_name", "vdie_id", "pcie_bus_info", "namespace", "pod_name", "container_name")
 PROCESS_LABELS = (*LABELS, "process_id", "container_id")
+HEX = set("0123456789abcdef")
 HEALTHY = {"OK": 1.0, "Warning": 0.0, "Alarm": 0.0, "Critical": 0.0}  # others: -1, the query failed or the device is gone
 
 
@@ -45,6 +50,37 @@ CHIPS = (
 )
 
 
+def _fault(number: int, device: DeviceInfo) -> float | None:
+    """A fault's code, which its text begins with, as the number it is in hexadecimal."""
+    if number >= len(device.faults):
+        return None
+    written = device.faults[number].split(maxsplit=1)[0].removeprefix("0x")
+    return int(written, 16) if set(written.lower()) <= HEX else None
+
+
+class Driver(NamedTuple):
+    """A metric of what the driver knows and the table of the device tool does not show; of simulated devices only."""
+
+    name: str
+    text: str
+    value: Callable[[DeviceInfo], float | None]
+
+
+DRIVER = (
+    Driver("npu_chip_info_cube_utilization", "share of use of the cube cores, percent", lambda d: _apart(d, d.aicore)),
+    Driver("npu_chip_info_vector_utilization", "share of use of the vector cores, percent", lambda d: _apart(d, d.aivector)),
+    Driver("npu_chip_info_aicore_current_freq", "clock of the AI Cores, MHz",
+           lambda d: d.mhz if d.current_mhz is None else d.current_mhz),
+    Driver("npu_chip_info_hbm_bandwidth_utilization", "used share of the HBM's rate, percent", lambda d: _hbm(d, d.memory_busy)),
+    Driver("npu_chip_info_hbm_ecc_enable_flag", "1: errors of the HBM are counted", lambda d: _hbm(d, 1)),
+    Driver("npu_chip_info_hbm_ecc_double_bit_error_cnt", "double-bit errors", lambda d: _hbm(d, d.double_bits)),
+    Driver("npu_chip_info_hbm_ecc_total_double_bit_error_cnt", "double-bit errors in all", lambda d: _hbm(d, d.double_bits)),
+    Driver("npu_chip_info_hbm_ecc_double_bit_isolated_pages_cnt", "pages out of use", lambda d: _hbm(d, d.isolated)),
+    Driver("npu_chip_info_error_code", "the first fault code", lambda d: _fault(0, d)),
+    *(Driver(f"npu_chip_info_error_code_{n}", "a further fault code", partial(_fault, n)) for n in range(1, 10)),
+)  # fmt: skip
+
+
 class Devices(Collector):
     """Looks at the devices anew for every scrape."""
 
@@ -52,11 +88,11 @@ class Devices(Collector):
         self._arguments = arguments
 
     def collect(self) -> Iterator[Metric]:
-        return families(look(self._arguments), time.time())
+        return families(*closer(self._arguments), at=time.time())
 
 
-def families(text: SmiText, at: float) -> Iterator[Metric]:
-    """The metrics of one look at unix second `at`. After a failure the version alone is left."""
+def families(text: SmiText, known: Sequence[DeviceInfo] = (), *, at: float) -> Iterator[Metric]:
+    """The metrics of one look at unix second `at`; known: see cli.smi_look.closer. After a failure the version alone is left."""
     yield _single("npu_exporter_version_info", "version of this exporter", 1.0, at, {"exporterVersion": version("npuscope")})
     if text.error is not None:
         return
@@ -67,14 +103,20 @@ def families(text: SmiText, at: float) -> Iterator[Metric]:
     yield _single("machine_unhealthy_npu_nums", "number of faulty chips", health.count(0.0), at)
     yield _single("machine_unknown_npu_nums", "number of chips of unknown health", health.count(-1.0), at)
     for chip in CHIPS:
-        family = GaugeMetricFamily(chip.name, chip.text, labels=LABELS)
-        for number, device in enumerate(text.devices):
-            value = chip.value(device)
-            if value is not None:
-                family.add_metric(_labels(number, device), float(value), timestamp=at)
-        if family.samples:
-            yield family
+        yield from _each(chip.name, chip.text, [chip.value(device) for device in text.devices], text, at)
+    for fact in DRIVER if known else ():
+        yield from _each(fact.name, fact.text, [fact.value(device) for device in known], text, at)
     yield from _processes(text, at)
+
+
+def _each(name: str, told: str, values: list[float | None], text: SmiText, at: float) -> Iterator[Metric]:
+    """One sample for each chip whose value is known; no metric without one."""
+    family = GaugeMetricFamily(name, told, labels=LABELS)
+    for number, (device, value) in enumerate(zip(text.devices, values, strict=True)):
+        if value is not None:
+            family.add_metric(_labels(number, device), float(value), timestamp=at)
+    if family.samples:
+        yield family
 
 
 def _processes(text: SmiText, at: float) -> Iterator[Metric]:
@@ -106,6 +148,15 @@ def _single(name: str, text: str, value: float, at: float, labels: dict[str, str
 
 def _of_kind(device: Device, kind: str) -> float | None:
     return device.utilisation if device.utilisation_kind == kind else None
+
+
+def _apart(device: DeviceInfo, share: int) -> float | None:
+    """Where cube and vector cores are separate."""
+    return share if soc.find(device.soc).aiv else None
+
+
+def _hbm(device: DeviceInfo, value: float | None) -> float | None:
+    return value if place.hbm(device) else None
 
 
 def _hbm_share(device: Device) -> float | None:

@@ -126,12 +126,12 @@ def _info(arguments: list[str]) -> Answer:
 
 
 def _table(snapshot: Snapshot) -> str:
-    from npu.driver.machine import Machine
+    from npu.driver.machine import Machine, install_ended
     from npu.smi import layouts
 
     if not snapshot.devices:  # a driver without a card: the real tool prints its help
         return helps.info()
-    text = layouts.table(snapshot, Machine.of().tool_version)
+    text = layouts.table(snapshot, Machine.of().tool_version, install_ended(os.environ))
     if text is None:
         raise ValueError(f"the table for {snapshot.devices[0].soc} with driver {snapshot.driver_version} is not known; "
                          f"known are {layouts.known()}")

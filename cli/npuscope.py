@@ -17,6 +17,7 @@ VERBS = {
     "soc": Verb("cli.commands.soc:soc", "The chips that can be simulated, and what is known of one.", "Diagnose"),
     "smi": Verb("cli.npu_smi:main", "The device tool: the same as npu-smi.", NATIVE, native="npu-smi"),
     "atc": Verb("cli.atc:main", "The model converter: the same as atc.", NATIVE, native="atc"),
+    "aoe": Verb("cli.aoe:main", "The tuning of operators: the same as aoe.", NATIVE, native="aoe"),
     "hccl": Verb("cli.hccl_test:main", "The benchmark of collectives: the same as hccl_test.", NATIVE, native="hccl_test"),
 }
 

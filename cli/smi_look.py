@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cli import real_tool
 from diag.smi.records import ABSENT, NOT_REPORTED, NOT_SHOWN, ON_FIRST_DIE, Device, Pool, Process, SmiText
@@ -39,13 +40,23 @@ def look(arguments: Sequence[str] = ()) -> SmiText:
 
 def simulated() -> SmiText:
     """The simulated machine. ValueError for a machine that cannot be described."""
-    from npu.driver.machine import Machine
+    return closer()[0]
+
+
+def closer(arguments: Sequence[str] = ()) -> tuple[SmiText, tuple[DeviceInfo, ...]]:
+    """look(), and of simulated devices what the table does not show, in its order; nothing more of real ones."""
+    from npu.driver.machine import Machine, install_ended
     from npu.driver.query import snapshot
 
+    if real(arguments) is not None:
+        return look(arguments), ()
     try:
-        return records(snapshot(), Machine.of().tool_version)
+        seen = snapshot()
     except DriverError as error:
-        return parse(failures.start(failures.START.get(error.situation, failures.INNER)))
+        return parse(failures.start(failures.START.get(error.situation, failures.INNER))), ()
+    text = records(seen, Machine.of().tool_version)
+    told = text.layout.startswith("HBM") and not install_ended(os.environ)
+    return replace(text, driver_incomplete=told), tuple(d for _, chips in place.cards(seen.devices) for d in chips)
 
 
 def records(snapshot: Snapshot, tool: str) -> SmiText:

@@ -117,12 +117,13 @@ def _devices(machine: Machine, environ: Mapping[str, str]) -> list[Seen]:
     from diag import smi_text
     from diag.seen import Seen
     from npu.driver.door import DriverError
+    from npu.driver.machine import install_ended
     from npu.driver.query import snapshot
     from npu.host.host import Host
     from npu.smi import failures, layouts
 
     try:
-        text = layouts.table(snapshot(environ), machine.tool_version)
+        text = layouts.table(snapshot(environ), machine.tool_version, install_ended(environ))
     except DriverError as error:
         text = failures.start(failures.START.get(error.situation, failures.INNER))
     return [Seen(Host("npu-smi"), smi=smi_text.parse(text))] if text else []

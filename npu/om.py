@@ -175,7 +175,7 @@ def from_metadata(meta: dict[str, str], path: str = "") -> Model:
             tuple((int(a), int(b)) for a, b in plan.get("events", ())),
             tuple(read_aipp(a) for a in plan.get("aipp", ())),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:  # Infinity is JSON to Python
         raise BadModel(path, f"metadata entry missing or malformed: {error}") from error
 
 
@@ -192,7 +192,8 @@ def _work(
         raise ValueError(f"work {form} with the schedule {tuned}")
     if min(figures) < 0 or (names[0] not in MAY_BE_ZERO and min(figures[: len(names)]) < 1) or max(figures) > MOST_WORK:
         raise ValueError(f"work {form} with figures {figures}")
-    return Work(form, op, dtype, figures[: len(names)], *figures[len(names) :], schedule=tuned)
+    read, written, behind = figures[len(names) :]
+    return Work(form, op, dtype, figures[: len(names)], read, written, behind, tuned)
 
 
 def _tensor(entry: dict[str, Any]) -> Tensor:

@@ -101,6 +101,8 @@ def told(folder: RawFolder, lang: str) -> Told:
     path, framework = folder.path, folder.kind != "msprof"
     if folder.exported:
         return Told(say("export", "exported", lang, path=path), say("export", "do_analyze", lang, path=path), False)
+    if not folder.devices and not folder.host and framework and (path / "FRAMEWORK").is_dir():
+        return Told(say("export", "framework_only", lang, path=path), say("export", "do_collect", lang), True)
     if not folder.devices and not folder.host:
         return Told(say("export", "nothing", lang, path=path), say("export", "do_collect", lang), True)
     what = say("export", "raw_framework" if framework else "raw_msprof", lang, path=path)

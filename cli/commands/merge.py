@@ -15,7 +15,9 @@ from cli.terminal import free_path, language, written
 
 if TYPE_CHECKING:
     from profiler.convert.align import Shift
+    from profiler.convert.timeline import Timeline
 
+FAR = 60 * 10**9  # ns between the end of one and the beginning of another, after alignment: hardly one run
 AGREE = 1_000_000  # ns; clocks set by NTP agree to about a millisecond
 
 
@@ -31,11 +33,21 @@ def merge(
     lang: Lang = None,
 ) -> int:
     """Merge traces: clocks aligned by a marker, unix time or collectives; every process gets a pid of its own."""
-    from profiler.convert.align import clock_shift, shifts
+    from npu.units import duration
+    from profiler.convert.align import clock_shift, shifts, silence
     from profiler.convert.timeline import load
     from profiler.convert.write import Placed, number_pids, usable, write
+    from profiler.trace import Unreadable
 
-    timelines = [t for source in sources for t in load(source)]
+    timelines: list[Timeline] = []
+    failed: list[Unreadable] = []
+    for source in sources:
+        try:
+            timelines += load(source)
+        except Unreadable as error:
+            failed.append(error)
+    if failed and (len(timelines) < 2 or offset):
+        raise failed[0]
     if len(timelines) < 2:
         raise CliError("there is one trace only", "name two or more: msprof merge A B -o merged.json")
     given = _offsets(offset or [], len(timelines) - 1, bool(marker))
@@ -45,6 +57,11 @@ def merge(
     number_pids(placed)
     count = write(path, placed, replace=force)
     tongue = language(lang).value
+    there = [s for s in sources if s.exists()]
+    for again in [s for at, s in enumerate(there) if any(s.samefile(o) for o in there[:at])]:
+        print(f"msprof: {say('merge', 'twice', tongue, source=again)}", file=sys.stderr)
+    for left in failed:
+        print(f"msprof: {say('merge', 'skipped', tongue, what=left.what)}", file=sys.stderr)
     for part, shift in zip(placed, found, strict=True):
         print(_shifted(part.timeline.label, timelines[0].label, shift, tongue))
         clock = clock_shift(timelines[0], part.timeline) if shift.by == "marker" else None
@@ -53,8 +70,13 @@ def merge(
             _say("clocks_agree" if apart < AGREE else "clocks_differ", tongue, apart=apart)
         for old, new in part.renumbered:
             print(say("merge", "pid", tongue, label=part.timeline.label, old=old, new=new))
+        for what, why in part.timeline.raw.problems:
+            print(say("merge", "problem", tongue, label=part.timeline.label, what=what, why=why))
         if part.left_out:
             print(say("merge", "left_out", tongue, label=part.timeline.label, count=part.left_out))
+    gap = silence(timelines, found)
+    if gap > FAR:
+        print(f"msprof: {say('merge', 'apart', tongue, apart=duration(gap))}", file=sys.stderr)
     if any(s.by == "start" for s in found):
         print(f"msprof: {say('merge', 'unsure', tongue)}", file=sys.stderr)
     print(say("merge", "done", tongue, count=f"{count:,}", files=len(placed)))

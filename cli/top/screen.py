@@ -47,7 +47,7 @@ def _title(state: State) -> Line:
     busy = sum(1 for device in text.devices if device.utilisation)
     clock = time.strftime("%H:%M:%S", time.localtime(state.at))
     head: Line = [Piece("npu-smi top", "bold"), Piece(f"  {clock}  driver {text.driver or '-'}")]
-    return [*head, Piece(f"  {len(text.devices)} devices, {busy} busy, {len(text.processes)} processes")]
+    return [*head, Piece(f"  {len(text.devices)} devices, {busy} busy, {len({p.pid for p in text.processes})} processes")]
 
 
 def _devices(state: State, width: int, most: int) -> list[Line]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 
 from npu.errors import NpuError
 from npu.runtime import gears, model, stream
@@ -104,7 +105,9 @@ def create_dataset(process: Process, thread: HostThread) -> int:
 
 
 def destroy_dataset(process: Process, thread: HostThread, handle: int) -> None:
-    process.drop(handle, DataSet)
+    """Its descriptions go with it, its buffers do not."""
+    for desc in process.drop(handle, DataSet).descs.values():
+        process.objects.pop(desc, None)
 
 
 def add_dataset_buffer(process: Process, thread: HostThread, handle: int, buffer: int) -> int:
@@ -126,11 +129,19 @@ def get_dataset_buffer(process: Process, thread: HostThread, handle: int, index:
 
 
 def set_dataset_tensor_desc(process: Process, thread: HostThread, handle: int, desc: int, index: int) -> int:
+    """The data set keeps a copy, so the description may go or change; NULL takes it away (hicann/ge acl_model_impl)."""
     dataset = process.get(handle, DataSet)
-    process.get(desc, TensorDesc, "invalid_param")
     if index >= len(dataset.buffers):
         raise NpuError("invalid_param", index=index, count=len(dataset.buffers))
-    dataset.descs[index] = desc
+    own = dataset.descs.get(index, 0)
+    if desc == 0:
+        process.objects.pop(dataset.descs.pop(index, 0), None)
+        return handle
+    taken = copy(process.get(desc, TensorDesc, "invalid_param"))
+    if own in process.objects:
+        process.objects[own] = taken
+    else:
+        dataset.descs[index] = process.register(taken)
     return handle
 
 

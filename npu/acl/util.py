@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import traceback
 import warnings
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 from npu.errors import NpuError
@@ -122,14 +122,21 @@ def _host_only(pointer: int, name: str) -> None:
 _threads: dict[int, tuple[threading.Thread, list[str]]] = {}
 
 
-def start_thread(process: Process, thread: HostThread, function: Callable[..., object], arguments: object) -> tuple[int, int]:
+def start_thread(process: Process, thread: HostThread, *given: object) -> tuple[int, int]:
+    """A thread that calls a function with one argument. TypeError in the interpreter's words: the binding adds none here."""
+    if len(given) != 2:
+        raise TypeError(f"function takes exactly 2 arguments ({len(given)} given)")
+    function, arguments = given
+    if not callable(function):
+        raise TypeError("parameter must be callable")
     failures: list[str] = []
 
     def run() -> None:
         try:
             function() if arguments is None else function(arguments)
         except Exception as error:  # noqa: BLE001 - whatever the script's function raises is collected and raised by stop_thread
-            failures.append(f"{type(error).__name__}: {error}")
+            traceback.print_exc()
+            failures.append(f"exception={type(error).__name__},msg=thread call failed;")
 
     started = threading.Thread(target=run, daemon=True)
     started.start()
@@ -149,5 +156,5 @@ def stop_thread(process: Process, thread: HostThread, number: int) -> int:
     finally:
         thread.waiting = False
     if failures:
-        raise RuntimeError("; ".join(failures))
+        raise RuntimeError("".join(failures))
     return 0

@@ -27,12 +27,23 @@ def scheduled(work: Work, soc: Soc) -> Cost:
     us = kernel_us((mte2, vector + scalar, mte3), loops, buffers > 1, work.read_bytes + work.write_bytes, soc)
     duration = max(1, round(us * 1000))
     core = pmu.core_us(us) * 1000
-    units = {n: min(core, loops * v / STEPS / soc.cube_mhz * 1000) for n, v in zip(NAMES, (mte2, vector, scalar, mte3), strict=False)}
-    times = {"aiv_vec": units["vector"], "aiv_mte3": units["mte3"]}
-    side = "aiv" if soc.split else "aic"  # where cube and vector share a core, time, scalar and mte2 count as the cube's
-    times |= {f"{side}_scalar": units["scalar"], f"{side}_mte2": units["mte2"], f"{side}_time": core}
-    share = chip.memory_share(work, duration, soc)
-    return Cost(duration, chip.vector_task(soc), max(1, min(cores, chip.vector_cores(soc))), hbm_share=share, **times)
+    busy = {"mte2": mte2, "vector": vector, "scalar": scalar, "mte3": mte3}
+    units = {name: min(core, loops * v / STEPS / soc.cube_mhz * 1000) for name, v in busy.items()}
+    split = soc.split  # where cube and vector share a core, time, scalar and mte2 count as the cube's
+    return Cost(
+        duration,
+        chip.vector_task(soc),
+        max(1, min(cores, chip.vector_cores(soc))),
+        hbm_share=chip.memory_share(work, duration, soc),
+        aic_time=0.0 if split else core,
+        aic_scalar=0.0 if split else units["scalar"],
+        aic_mte2=0.0 if split else units["mte2"],
+        aiv_time=core if split else 0.0,
+        aiv_vec=units["vector"],
+        aiv_scalar=units["scalar"] if split else 0.0,
+        aiv_mte2=units["mte2"] if split else 0.0,
+        aiv_mte3=units["mte3"],
+    )
 
 
 def kernel_us(engines: tuple[float, float, float], loops: int, doubled: bool, moved: int, soc: Soc) -> float:

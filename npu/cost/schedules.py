@@ -1,7 +1,7 @@
 """Which other schedules a kernel could have, and the fastest of them by the cost model.
 
-The library's own choice is part of the model: for products the tiles of npu.cost.tiling, K split only where few blocks are made, as
-measured kernels show; for vector kernels a core for every 8 KiB. Tuning looks further:
+The library's own choice is part of the model: for products the tiles of npu.cost.tiling, K split only where few blocks are made,
+as measured kernels show; for vector kernels a core for every 8 KiB. Tuning looks further:
   products  every tile of 16-multiples whose result fits L0C, K split over cores whatever the number of blocks
   vectors   blocks down to 512 bytes, so that small tensors use more cores
 Double buffering is inside the measured constants and no choice of its own; attention and grouped products have one schedule.
@@ -9,8 +9,9 @@ Double buffering is inside the measured constants and no choice of its own; atte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from math import ceil
 
 from npu.cost.kernel import kernel
@@ -34,10 +35,12 @@ def choices(work: Work, soc: Soc) -> Iterator[tuple[int, ...]]:
         yield from ((block,) for block in BLOCKS)
 
 
-def best(work: Work, soc: Soc) -> Work:
-    """The Work with the fastest schedule found; as it was, where none is faster. Never slower: what it has is in the running."""
+def best(work: Work, soc: Soc, more: Iterable[tuple[int, ...]] = ()) -> Work:
+    """The Work with the fastest schedule found; as it was, where none is faster. Never slower: what it has is in the running.
+
+    more: further schedules to try."""
     found, least = work, kernel(work, soc).duration
-    for schedule in choices(work, soc):
+    for schedule in chain(choices(work, soc), more):
         tried = replace(work, schedule=schedule)
         duration = kernel(tried, soc).duration
         if duration < least:

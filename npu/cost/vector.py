@@ -7,8 +7,9 @@ T = max(1.05, a + main + d * ceil(rows/V) / clock),  main = (max(b*Tm + c*cycles
   cycles = elements / lanes / (cores in use * clock)
   roof = max(bytes / L2 peak, (bytes - L2 size) / nominal memory rate); it speaks where a chip has less bandwidth than the
          fitted ones, whose figures it would otherwise inherit
-a, b, c, d stand in data/vector_costs.csv (us, 1, cycles, us): a fit to 910B1, 910B2 and 910B3 kernels at 1.8 GHz. An
-operator not listed takes the row "*" of its form. Median error 20-30 %.
+a, b, c, d stand in data/vector_costs.csv (us, 1, cycles, us): a fit to 910B1, 910B2 and 910B3 kernels at 1.8 GHz. Where rows are
+no multiple of 32 bytes b counts `odd` times: a transposition takes three times as long then. An operator not listed takes the row
+"*" of its form. npu.cost.errors has the errors.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ FLOOR_US = 1.05  # the smallest vector kernels profiles show take 0.92-1.4 us
 HBM_TBPS, WARM_TBPS, CORE_TBPS = 1.4, 2.5, 0.1
 L2_PEAK_TBPS = 5.2  # of A2 (asc-devkit)
 BLOCK_BYTES = 8192
+ROW_BYTES = 32  # of a transfer
 BURST_BYTES = 336  # what a transfer costs besides its bytes: 14 cycles at 24 bytes a cycle (npu.tbe.predict)
 # Shares of the fixed part of a kernel in which the units work (scalar Add, Mul, Abs of 910B3: core time under 1.4 us).
 FIXED = {"vec": 0.03, "scalar": 0.30, "mte2": 0.18, "mte3": 0.12}
@@ -40,7 +42,7 @@ class Constants(NamedTuple):
     """One row of data/vector_costs.csv.
 
     vec, mte2, mte3: shares of the main part in which these units are busy. task_type: "" is a plain vector kernel.
-    hbm, warm: memory rates, TB/s. whole: a row is never shared by cores.
+    hbm, warm: memory rates, TB/s. whole: a row is never shared by cores. odd: factor of b where rows are no multiple of 32 bytes.
     """
 
     a: float
@@ -54,6 +56,7 @@ class Constants(NamedTuple):
     hbm: float
     warm: float
     whole: bool = False
+    odd: float = 1.0
 
 
 @cache
@@ -73,6 +76,7 @@ def table() -> dict[tuple[str, str, str], Constants]:
             hbm=float(r["hbm"] or HBM_TBPS),
             warm=float(r["warm"] or WARM_TBPS),
             whole=r["whole"] == "yes",
+            odd=float(r["odd"] or 1),
         )
         for r in csv.DictReader(text.splitlines())
     }
@@ -100,16 +104,20 @@ def _attained(block: int) -> float:
 
 
 class Terms(NamedTuple):
-    """What a kernel's time is made of, us each: memory, cycles and rows per unit of b, c and d; roof bounds the first two."""
+    """What a kernel's time is made of, us each: memory, cycles and rows per unit of b, c and d; roof bounds the first two.
+
+    unaligned: its rows are no multiple of 32 bytes."""
 
     moved: float
     cycles: float
     by_row: float
     roof: float
     cores: float
+    unaligned: bool = False
 
     def us(self, chosen: Constants, fused: float = 0.0) -> float:
-        main = chip.join(max(chosen.b * self.moved + chosen.c * self.cycles, self.roof), fused, p=P)
+        moved = self.moved * chosen.odd if self.unaligned else self.moved
+        main = chip.join(max(chosen.b * moved + chosen.c * self.cycles, self.roof), fused, p=P)
         return max(FLOOR_US, chosen.a + main + chosen.d * self.by_row)
 
 
@@ -127,7 +135,8 @@ def terms(work: Work, soc: Soc, chosen: Constants) -> Terms:
         cores = min(cores, rows / ceil(rows / chip.vector_cores(soc)))
     per_cycle = chip.lanes(soc, work.dtype) * cores * soc.cube_mhz
     roof = max(count / (L2_PEAK_TBPS * chip.core_ratio(soc)) / 1e6, max(0, count - soc.l2) / soc.memory_gbps / 1e3)
-    return Terms(moved, elements / per_cycle, ceil(rows / chip.vector_cores(soc)) / clock, roof, cores)
+    unaligned = rows > 0 and elements // rows * chip.itemsize(work.dtype) % ROW_BYTES != 0
+    return Terms(moved, elements / per_cycle, ceil(rows / chip.vector_cores(soc)) / clock, roof, cores, unaligned)
 
 
 def vector(work: Work, soc: Soc, chosen: Constants | None = None) -> Cost:

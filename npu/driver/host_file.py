@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MACHINE, DEFAULT = "machine.json", "default"
+RECORD, IN_DOCKER, ENDED = "etc/ascend_install.info", ".dockerenv", "Driver_Install_Status=complete"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,18 @@ def host_folder(environ: Mapping[str, str]) -> Path | None:
     if not (path / MACHINE).is_file():
         raise ValueError(f"{said}: no such host ({path / MACHINE} is not there)")
     return path
+
+
+def install_ended(environ: Mapping[str, str]) -> bool:
+    """Whether the install record of the host in use says that the driver's install ended; what the device tool looks at, outside
+    of docker only. The built-in machine's always did."""
+    folder = host_folder(environ)
+    if folder is None or (folder / IN_DOCKER).exists():
+        return True
+    try:
+        return ENDED in (folder / RECORD).read_text(encoding="utf-8", errors="replace").split()
+    except OSError:
+        return False
 
 
 def facts_of(environ: Mapping[str, str]) -> Facts | None:

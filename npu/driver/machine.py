@@ -10,6 +10,7 @@ from functools import cache
 from npu import soc
 from npu.driver.host_file import Facts, facts_of
 from npu.driver.host_file import host_folder as host_folder
+from npu.driver.host_file import install_ended as install_ended
 from npu.driver.state import DEVICES
 from npu.soc import Soc
 from npu.units import MIB

@@ -121,7 +121,7 @@ def read(path: Path, soc: str) -> Bank:
         raise BadBank(path, f"made for {facts.get('soc')!r}, not for {soc}")
     try:
         return Bank(find(soc), dict(_entry(e) for e in facts["entries"]))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:  # Infinity is JSON to Python
         raise BadBank(path, f"an entry is damaged: {error}") from error
 
 

@@ -14,6 +14,7 @@ from npu.ops.registry import DOMAINS, supported
 # Operator sets the parsers of the toolkit register: ai.onnx::8 .. ai.onnx::20 at most, seen in the public operator plugins.
 OLDEST_OPSET, NEWEST_OPSET = 7, 20
 SAFE_OPSET = 11
+TAKES_ITS_PLACE = {"Upsample": " (Resize)", "Scatter": " (ScatterElements)"}
 MAX_IR = 14  # of the ONNX file format
 
 
@@ -64,6 +65,7 @@ def check_operators(proto: Any, opset: int, newest: int = NEWEST_OPSET) -> None:
     if not missing:
         return
     more = tuple(f"No parser is registered for op [{name}, optype [{kind}]]." for name, kind in missing[1:])
+    more += tuple(dict.fromkeys(said for n in nodes(proto.graph) if (said := _of_other_opset(n, opset))))
     if not within:
         more += (
             f"The model uses opset {opset}; the supported range is {OLDEST_OPSET} to {newest}. "
@@ -75,7 +77,32 @@ def check_operators(proto: Any, opset: int, newest: int = NEWEST_OPSET) -> None:
 def takes(node: Any, opset: int, newest: int = NEWEST_OPSET) -> bool:
     """Whether there is a parser for a node of a model of that operator set."""
     within = node.domain not in DOMAINS or OLDEST_OPSET <= opset <= newest
-    return within and supported(node.domain, node.op_type)
+    return within and supported(node.domain, node.op_type) and not _of_other_opset(node, opset)
+
+
+def _of_other_opset(node: Any, opset: int) -> str:
+    """One sentence for an operator that this operator set does not have, and another one does; "" for all others."""
+    from onnx import defs
+
+    if node.domain not in DOMAINS or not supported(node.domain, node.op_type):
+        return ""
+    try:
+        schema = defs.get_schema(node.op_type, opset, "")
+    except defs.SchemaError:
+        versions = [s.since_version for s in defs.get_all_schemas_with_history() if s.name == node.op_type and not s.domain]
+        known_since = min((v for v in versions if v > opset), default=0)
+        if not known_since:
+            return ""
+        return (
+            f"{node.op_type} is an operator of opset {known_since} and later, the model uses opset {opset}: "
+            f"export it with opset_version={known_since}, or without this operator."
+        )
+    if not schema.deprecated:
+        return ""
+    return (
+        f"{node.op_type} is deprecated since opset {schema.since_version}, the model uses opset {opset}: export it again from "
+        f"the framework, whose exporter writes what takes its place{TAKES_ITS_PLACE.get(node.op_type, '')}."
+    )
 
 
 def kind_of(node: Any, proto: Any, opset: int) -> str:

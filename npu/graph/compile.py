@@ -121,7 +121,7 @@ def optimise(
     """Fold and fuse a model under these input shapes. checked: what read_checked gave; it stays as it is."""
     import onnx_ir as ir
 
-    parsed = parse(checked, shapes, options.out_nodes, options.output_type)
+    parsed = parse(checked, shapes, options.out_nodes, options.output_type, options.fp16_nodes)
     constant_folding.run(parsed.proto)
     dead_nodes.run(parsed.proto)
     infer(parsed.proto, strict=True)
@@ -189,7 +189,9 @@ def plan_shapes(options: Options) -> list[dict[str, tuple[int, ...]]]:
 def _plan(made: Optimised, options: Options, rounding: Precision) -> Plan:
     inputs, outputs = ([v.name for v in group] for group in (made.proto.graph.input, made.proto.graph.output))
     single = options.single_stream or options.open
-    target = Target(find(options.soc), rounding, options.input_format, options.reuse_memory, single, made.notask, found_for(options.bank, options.soc))
+    bank = found_for(options.bank, options.soc)
+    reuse, own = options.reuse_memory, options.own_schedules
+    target = Target(find(options.soc), rounding, options.input_format, reuse, single, made.notask, bank, own)
     try:
         return make_plan(made.units, made.types, inputs, outputs, target)
     except Misfit as error:
@@ -225,6 +227,7 @@ def build_record(options: Options, cann: str, made: Optimised, plan: Plan, switc
         "command": options.command,
         "soc_version": options.soc,
         "precision_mode": options.precision,
+        "gears": options.gear_option,
         "framework": 5,
         "fusion": {name: o.effected for passes in made.counts.values() for name, o in passes.items() if o.effected} | plan.free,
         "weight_bytes": sum(t.bytes for t in made.types.values() if t.constant),

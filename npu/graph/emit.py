@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from npu import om
+from npu.graph import custom
 from npu.graph.errors import AtcError
 from npu.graph.kernels import DOMAIN, call, function
 from npu.graph.parse import IR
@@ -47,6 +48,10 @@ def assemble(
             body = function(step.unit, source.opset_import, inner & floats if choice.writes != FLOAT else (), choice.writes)
             name = functions.setdefault(body.name, body).name
         node = call(step.unit, name)
+        if custom.ours(node.domain):
+            body = custom.function(node, types, source.opset_import)
+            node.domain, node.op_type = DOMAIN, functions.setdefault(body.name, body).name
+            del node.attribute[:]
         if choice.reads != FLOAT:
             other = [i for i in step.unit.inputs if i in floats and held.get(i, FLOAT) != choice.reads]
             mixed = [i for i in other if readers.get(i) != {choice.reads}]  # weights of one type are rounded where they lie

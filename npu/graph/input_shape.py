@@ -58,7 +58,7 @@ def apply_shapes(graph: Any, shapes: Mapping[str, tuple[int, ...]]) -> None:
     inputs = {i.name: i for i in graph.input}
     for name, dims in shapes.items():
         if name not in inputs:
-            raise AtcError("E10016", opname=name, parameter="input_shape")
+            raise AtcError("E10016", opname=name, parameter="input_shape", more=(f"Inputs of the model: {', '.join(inputs)}.",))
         shape = inputs[name].type.tensor_type.shape
         if inputs[name].type.tensor_type.HasField("shape") and len(shape.dim) != len(dims):
             raise AtcError("E10049", shape_range_size=len(dims), cur_dim_size=len(shape.dim))

@@ -48,6 +48,7 @@ class Options:
     aipp: Path | None = None  # --insert_op_conf
     out_nodes: tuple[str, ...] = ()
     output_type: str = ""
+    fp16_nodes: tuple[str, ...] = ()  # --input_fp16_nodes
     reuse_memory: bool = True
     statistics: bool = True
     command: str = ""
@@ -58,6 +59,7 @@ class Options:
     report: bool = False  # measure the model without fusion too
     newest_opset: int = NEWEST_OPSET  # the highest operator set of a model that is taken
     bank: Path | None = None  # --op_bank_path; None: where aoe leaves tuned schedules
+    own_schedules: bool = True  # False: operators of one's own are scheduled anew, whatever they say
 
     @property
     def open(self) -> bool:
@@ -133,6 +135,8 @@ def conversion(flags: Mapping[str, str], command: str) -> Options:
     option, shapes = gears.chosen(flags), parse_shapes(values["input_shape"])
     if values["insert_op_conf"] and values["input_format"] != "NCHW":
         raise AtcError("E10001", value=values["input_format"], parameter="--input_format", reason="AIPP needs NCHW.")
+    if values["insert_op_conf"] and values["input_fp16_nodes"]:
+        raise AtcError("E10056", parameter1="--insert_op_conf", parameter2="--input_fp16_nodes")
     if values["insert_op_conf"] and option == gears.DIMS:
         raise AtcError("E10056", parameter1="--insert_op_conf", parameter2="--dynamic_dims")
     return Options(
@@ -148,6 +152,7 @@ def conversion(flags: Mapping[str, str], command: str) -> Options:
         aipp=Path(values["insert_op_conf"]) if values["insert_op_conf"] else None,
         out_nodes=tuple(n for n in values["out_nodes"].split(";") if n),
         output_type=values["output_type"],
+        fp16_nodes=tuple(n for n in values["input_fp16_nodes"].split(";") if n),
         reuse_memory=values["disable_reuse_memory"] == "0",
         statistics=values["export_compile_stat"] != "0",
         command=command,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from npu.graph import custom
 from npu.graph.checks import NEWEST_OPSET, check_names, check_nodes, check_operators, check_versions
 from npu.graph.errors import AtcError
 from npu.graph.input_shape import apply_shapes
@@ -34,6 +35,15 @@ OUTPUT_TYPES = {
 }
 
 
+BESIDE = "The model keeps weights in a file of their own: copy that file beside the model, under the same name."
+# first bytes of files that are often given instead of a model -> what they are and what to do
+OTHERS = (
+    (b"PK\x03\x04", "It is a zip archive, as a PyTorch checkpoint (.pt, .pth) is: export the model with torch.onnx.export."),
+    (b"version https://git-lfs", "It is a Git LFS pointer, not the file itself: fetch it with git lfs pull."),
+    (b"<", "It is a web page or XML, not a model: download the file again."),
+)
+
+
 @dataclass
 class Parsed:
     """A model ready for the passes. stored: the shapes the file claimed for its values, open dims -1."""
@@ -47,6 +57,7 @@ def read_checked(path: Path, newest: int = NEWEST_OPSET) -> Any:
     or an operator. newest: the highest operator set that is taken."""
     proto = read(path)
     opset = check_versions(proto, path)
+    custom.offer(proto)
     if proto.functions:
         from onnx.inliner import inline_local_functions
 
@@ -63,12 +74,17 @@ def read_checked(path: Path, newest: int = NEWEST_OPSET) -> Any:
     return proto
 
 
-def parse(checked: Any, shapes: Mapping[str, tuple[int, ...]], out_nodes: tuple[str, ...] = (), output_type: str = "") -> Parsed:
-    """A copy of a checked model with fixed inputs and inferred shapes. AtcError names what is wrong with --input_shape."""
+def parse(
+    checked: Any, shapes: Mapping[str, tuple[int, ...]], out_nodes: tuple[str, ...] = (), output_type: str = "",
+    fp16_nodes: tuple[str, ...] = (),
+) -> Parsed:  # fmt: skip
+    """A copy of a checked model with fixed inputs and inferred shapes. AtcError names what is wrong with --input_shape,
+    --out_nodes or --input_fp16_nodes."""
     proto = type(checked)()
     proto.CopyFrom(checked)
     graph = proto.graph
     apply_shapes(graph, shapes)
+    take_fp16(graph, fp16_nodes)
     if out_nodes:
         choose_outputs(graph, out_nodes)
     stored = declared_shapes(graph)
@@ -82,6 +98,7 @@ def read(path: Path) -> Any:
     """The ModelProto of a file. AtcError E13001, E13003, E13005, E13023."""
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
     from onnx import ModelProto
+    from onnx.checker import ValidationError
     from onnx.external_data_helper import load_external_data_for_model
 
     try:
@@ -89,6 +106,8 @@ def read(path: Path) -> Any:
         if size > MAX_BYTES:
             raise AtcError("E13023", item="model file", size=size, maxsize=MAX_BYTES)
         data = path.read_bytes()
+        if not data:
+            raise AtcError("E13005", file=path, more=("The file is empty (0 bytes): export or copy it again.",))
     except FileNotFoundError:
         raise AtcError("E13001", file=path, errmsg="No such file or directory") from None
     except OSError as error:
@@ -98,10 +117,17 @@ def read(path: Path) -> Any:
         proto.ParseFromString(data)
         load_external_data_for_model(proto, str(path.parent))
     except (DecodeError, UnicodeDecodeError) as error:
-        raise AtcError("E13005", file=path, more=(str(error),)) from error
+        raise AtcError("E13005", file=path, more=(str(error), *other_file(data))) from error
+    except ValidationError as error:  # the helper's word for a file of weights that is not there
+        raise AtcError("E10041", parameter=path, more=(f"external data: {error}", BESIDE)) from error
     except (OSError, ValueError, TypeError) as error:
         raise AtcError("E10041", parameter=path, more=(f"external data: {error}",)) from error
     return proto
+
+
+def other_file(data: bytes) -> tuple[str, ...]:
+    """What a file that is no model seems to be; nothing where its first bytes do not say."""
+    return tuple(said for begin, said in OTHERS if data.lstrip()[:64].startswith(begin))
 
 
 def name_nodes(graph: Any) -> None:
@@ -196,6 +222,24 @@ def choose_outputs(graph: Any, wanted: tuple[str, ...]) -> None:
     del graph.output[:]
     for name in chosen:
         graph.output.add().name = name
+
+
+def take_fp16(graph: Any, names: tuple[str, ...]) -> None:
+    """--input_fp16_nodes: these float32 inputs are given as float16, a Cast behind each. AtcError E10016, E10001."""
+    from onnx import TensorProto, helper
+
+    inputs = {value.name: value.type.tensor_type for value in graph.input}
+    for name in names:
+        if name not in inputs:
+            raise AtcError("E10016", opname=name, parameter="input_fp16_nodes")
+        if inputs[name].elem_type == TensorProto.FLOAT16:
+            continue
+        if inputs[name].elem_type != TensorProto.FLOAT:
+            raise AtcError("E10001", value=name, parameter="--input_fp16_nodes", reason="the input is no float32 one.")
+        inputs[name].elem_type = TensorProto.FLOAT16
+        inner = f"{name}/as_float32"
+        rename(graph, name, inner)
+        graph.node.insert(0, helper.make_node("Cast", [name], [inner], name=f"{name}/input_cast", to=TensorProto.FLOAT))
 
 
 def cast_outputs(graph: Any, wanted: int) -> int:

@@ -10,7 +10,7 @@ from math import prod
 from npu.cost import kernel as kernel_cost
 from npu.cost.work import Work
 from npu.dtypes import DTYPES
-from npu.graph import format, notask, stream_plan
+from npu.graph import custom, format, notask, stream_plan
 from npu.graph.bank import EMPTY, Bank
 from npu.graph.kernels import Unit
 from npu.graph.lowering import Lowering, lower_unit
@@ -59,6 +59,7 @@ class Target:
     single_stream: bool = False
     notask: tuple[str, ...] = ()
     bank: Bank = EMPTY
+    own_schedules: bool = True  # of operators of one's own, where they have one
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,7 @@ def make_plan(
     choices, held = assign(units, types, target.precision, target.chip)
     views = [seen(unit, types, choice) for unit, choice in zip(units, choices, strict=True)]
     lowered = [lower_unit(unit, view) for unit, view in zip(units, views, strict=True)]
+    lowered = [custom.scheduled(made, target.chip, target.own_schedules) for made in lowered]
     inner = {name: working(value, held.get(name, FLOAT)) for name, value in types.items()}
     for view in views:
         inner |= {n: v for n, v in view.items() if v.constant}

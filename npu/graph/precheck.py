@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from npu.graph import custom
 from npu.graph.checks import check_versions, kind_of, takes
 from npu.graph.errors import AtcError
 from npu.graph.parse import read
@@ -27,6 +28,7 @@ def result(model: Path, newest: int) -> dict[str, Any]:
     """The content of the report. newest: the highest operator set that is taken. AtcError for a file that is no model."""
     proto = read(model)
     opset = check_versions(proto, model)
+    custom.offer(proto)
     names = Counter(n.name for n in proto.graph.node if n.name)
     rows = []
     for node in nodes(proto.graph):

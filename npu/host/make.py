@@ -222,6 +222,7 @@ def _driver(folder: Path, release: Release, want: Wanted, devices: int) -> None:
         f"Driver_Install_Path_Param={BASE}",
         "Driver_Install_For_All=yes",
         "Driver_Install_Mode=normal",
+        "Driver_Install_Status=complete",
     ]
     if not want.container:
         train = ".".join(release.version.split(".")[:2])

@@ -51,6 +51,13 @@ FOREIGN: dict[str, dict[str, Lower]] = {
     "ai.onnx.preview": preview.OPS,
     "ai.onnx.preview.training": preview.TRAINING,
 }
+OURS = tuple(FOREIGN)  # the domains whose operators are ours
+
+
+def offer(domain: str, operators: dict[str, Lower]) -> None:
+    """Take the operators a user has written for a domain of his own; those of a domain listed above stay as they are."""
+    if domain not in (*DOMAINS, *OURS):
+        FOREIGN[domain] = operators
 
 
 @cache

@@ -153,8 +153,16 @@ def nothing_to_do(dst: int, src: int, count: int) -> bool:
 
 def memcpy(process: Process, thread: HostThread, dst: int, dst_max: int, src: int, count: int, kind: int) -> None:
     """Copy and wait for it. Not ordered with streams: a buffer that a running task has not written yet gives its old bytes."""
-    if not nothing_to_do(dst, src, count):
-        do_now(process, thread, checked(process, dst, dst_max, src, count, kind))
+    if nothing_to_do(dst, src, count):
+        return
+    try:
+        copy = checked(process, dst, dst_max, src, count, kind)
+    except NpuError:
+        if kind != D2H or not _from_host(process, dst, src):
+            raise
+        copy = checked(process, dst, dst_max, src, count, H2H)
+        process.log(WARNING, "RUNTIME", f"aclrtMemcpy: kind {kind} does not fit its addresses, taken as {H2H}")
+    do_now(process, thread, copy)
 
 
 def do_now(process: Process, thread: HostThread, copy: Copy) -> None:
@@ -211,6 +219,13 @@ def memcpy_async(
                 process.checked.clear()
             process.checked[key] = copy
     queue_copy(process, thread, copy, stream)
+
+
+def _from_host(process: Process, dst: int, src: int) -> bool:
+    """Whether a copy "from the device" starts in host memory the runtime gave out and stays on the host: the driver's synchronous
+    copy takes no kind and goes by the addresses (hicann/runtime npu_driver_mem.cc, MemCopySyncAdapter), and samples of memory
+    handling rely on it. A target that had to be device memory and is not stays an error."""
+    return dst < BASE and src < BASE and host.pinned(process).find(src) is not None
 
 
 def fitting(process: Process, dst: int, src: int, kind: int) -> int:

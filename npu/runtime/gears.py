@@ -11,18 +11,21 @@ from npu.errors import NpuError
 from npu.runtime.dataset import GEAR_INPUT, DataSet, inputs_of
 
 PLANES = {"NCHW": (2, 3), "NHWC": (1, 2)}  # axes of height and width
+BATCH, IMAGE = "dynamic_batch_size", "dynamic_image_size"  # the option the gears came from, as the model records it
 
 
 def batches(model: om.Model) -> list[int]:
-    """The batch sizes of a model whose only open dims are first ones; empty for others."""
+    """The batch sizes of a model converted for several; empty for others."""
     opened = [(t.name, n) for t in model.inputs for n, d in enumerate(t.dims) if d < 0]
-    if not model.gears or any(axis != 0 for _, axis in opened):
+    if not model.gears or model.build.get("gears", BATCH) != BATCH or any(axis != 0 for _, axis in opened):
         return []
     return [_dims(gear, opened[0][0])[0] for gear in model.gears]
 
 
 def sizes(model: om.Model) -> list[list[int]]:
-    """The [height, width] pairs of a model whose only open dims are those of pictures; empty for others."""
+    """The [height, width] pairs of a model converted for several; empty for others."""
+    if model.build.get("gears", IMAGE) != IMAGE:
+        return []
     for tensor in model.inputs:
         axes = tuple(n for n, d in enumerate(tensor.dims) if d < 0)
         if axes and axes != PLANES.get(tensor.format):

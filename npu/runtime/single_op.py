@@ -21,7 +21,7 @@ from npu.runtime.thread import HostThread
 
 if TYPE_CHECKING:
     from npu.ops.compute import Built
-    from npu.runtime.op_graph import Tensor, Value
+    from npu.ops.single import Tensor, Value
 
 HOST_PLACED = 1  # ACL_MEMTYPE_HOST
 
@@ -80,7 +80,7 @@ def add_model(process: Process, path: str) -> None:
 
 
 def _tensors(process: Process, handles: Sequence[int], letter: str) -> list[Tensor]:
-    from npu.runtime.op_graph import Tensor
+    from npu.ops.single import Tensor
 
     made = []
     for number, handle in enumerate(handles):
@@ -110,13 +110,13 @@ def prepare(process: Process, op: str, inputs: Sequence[int], outputs: Sequence[
 def _prepare(
     process: Process, mine: Library, op: str, ins: Sequence[Tensor], outs: Sequence[Tensor], values: dict[str, Value]
 ) -> Prepared:
+    from npu.ops import single
     from npu.ops.compute import ComputeError, build
-    from npu.runtime import op_graph
 
     try:
-        proto, lowered = op_graph.build(op, ins, outs, values)
+        proto, lowered = single.build(op, ins, outs, values)
         engine = build(proto, None) if process.knobs.compute else None
-    except (op_graph.Unknown, ComputeError) as error:
+    except (single.Unknown, ComputeError) as error:
         raise NpuError("op_not_found", op=op, reason=error.reason) from error
     if mine.folder is not None and not {op, lowered.op_type} & mine.types:
         raise NpuError("op_not_found", op=op, reason=f"no model of it in {mine.folder}")

@@ -59,12 +59,14 @@ def choose(snapshot: Snapshot) -> Layout | None:
 def table(snapshot: Snapshot, tool: str, complete: bool = True) -> str | None:
     """Plain `info`; None when the layout for this chip and driver is not known.
 
-    tool: the tool's own version. complete: False when /etc/ascend_install.info does not say that the driver's install ended.
+    tool: the tool's own version. complete: False when /etc/ascend_install.info does not say that the driver's install ended,
+    which the tables with HBM tell.
     """
     layout = choose(snapshot)
     if layout is None:
         return None
-    return layout.write(snapshot, tool) + ("" if complete else INCOMPLETE_DRIVER)
+    told = not complete and layout.name.startswith("HBM")
+    return layout.write(snapshot, tool) + (INCOMPLETE_DRIVER if told else "")
 
 
 def known() -> str:

@@ -2,9 +2,12 @@
 
 from npu.tbe import dsl
 from npu.tbe.kernel import Kernel, build
+from npu.tbe.library import operator
 from npu.tbe.limits import TbeError
 from npu.tbe.plan import auto_schedule
 from npu.tbe.schedule import Schedule, create_schedule
 from npu.tbe.tensor import Tensor, placeholder
 
-__all__ = ["Kernel", "Schedule", "TbeError", "Tensor", "auto_schedule", "build", "create_schedule", "dsl", "placeholder"]
+__all__ = [
+    "Kernel", "Schedule", "TbeError", "Tensor", "auto_schedule", "build", "create_schedule", "dsl", "operator", "placeholder",
+]  # fmt: skip

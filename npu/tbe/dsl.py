@@ -69,7 +69,11 @@ def _scalar(name: str, tensor: Tensor, scalar: float) -> Tensor:
 
 def _reduce(name: str, tensor: Tensor, axis: int | Sequence[int], keepdims: bool) -> Tensor:
     function, instruction = REDUCE[name]
-    axes = tuple(sorted(a % len(tensor.shape) for a in ([axis] if isinstance(axis, int) else axis)))
+    given = [axis] if isinstance(axis, int) else list(axis)
+    rank = len(tensor.shape)
+    if any(not -rank <= a < rank for a in given):
+        raise TbeError(f"{name} of {tensor.name} {tensor.shape} along {axis}", f"axes are {-rank} to {rank - 1}")
+    axes = tuple(sorted({a % rank for a in given}))
     shape = [1 if i in axes else d for i, d in enumerate(tensor.shape) if keepdims or i not in axes] or [1]
     call = _numpy(function)
 
@@ -199,5 +203,5 @@ def matmul(a: Tensor, b: Tensor, trans_a: bool = False, trans_b: bool = False) -
         made: Array = x.astype("float32") @ y.astype("float32")
         return made
 
-    operation = Operation("matmul", "matmul", "mmad", (a, b), compute, {"k": left[1]})
+    operation = Operation("matmul", "matmul", "mmad", (a, b), compute, {"k": left[1], "trans_a": trans_a, "trans_b": trans_b})
     return made(operation, (left[0], right[1]), a.dtype)

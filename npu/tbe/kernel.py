@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npu import soc
-from npu.cost import Cost, Work, kernel, pmu
-from npu.cost.chip import memory_share, vector_task
+from npu.cost import Cost, Work, kernel
+from npu.cost.scheduled import STEPS
 from npu.soc import Soc
 from npu.tbe.picture import picture
 from npu.tbe.predict import Prediction, predict
 from npu.tbe.schedule import Schedule
-from npu.tbe.tensor import Operation, Tensor, evaluate
+from npu.tbe.tensor import Tensor, evaluate
 
 if TYPE_CHECKING:
     from npu.tbe.tensor import Array
@@ -46,28 +46,22 @@ def build(schedule: Schedule, name: str = "", chip: Soc | None = None) -> Kernel
     """The kernel of a schedule on a chip (default: the default machine's). TbeError when the schedule does not fit it."""
     chip = soc.find(soc.DEFAULT) if chip is None else chip
     out = schedule.out
-    name = name or out.name
-    if out.operation is not None and out.operation.kind == "matmul":
-        return Kernel(name, schedule, chip, kernel(_product(out, out.operation), chip), None)
-    made = predict(schedule, chip)
-    return Kernel(name, schedule, chip, _cost(out, made, chip), made)
+    made = None if is_product(out) else predict(schedule, chip)
+    return Kernel(name or out.name, schedule, chip, kernel(work_of(schedule, out.name, chip, made), chip), made)
 
 
-def _product(out: Tensor, operation: Operation) -> Work:
-    (m, n), k = out.shape, int(str(operation.attributes["k"]))
-    return Work("matmul", "MatMulV2", out.dtype, (1, m, n, k), sum(t.bytes for t in operation.inputs), out.bytes)
+def is_product(out: Tensor) -> bool:
+    """Whether the last operation is a product of matrices, which the cost model tiles itself."""
+    return out.operation is not None and out.operation.kind == "matmul"
 
 
-def _cost(out: Tensor, made: Prediction, chip: Soc) -> Cost:
-    """The prediction as the cost of any kernel, so that the counters follow from it."""
-    duration = max(1, round(made.us * 1000))
-    core = pmu.core_us(made.us)
-    ns = 1000 * made.loops
-    work = Work("vector", out.name, out.dtype, (out.elements, 1), made.read, made.written)
-    units = {u: min(core * 1000, v * ns) for u, v in made.loop._asdict().items()}
-    if chip.split:
-        units = {f"aiv_{'vec' if u == 'vector' else u}": v for u, v in units.items()} | {"aiv_time": core * 1000}
-    else:
-        units = {"aiv_vec": units["vector"], "aic_scalar": units["scalar"], "aic_mte2": units["mte2"], "aiv_mte3": units["mte3"],
-                 "aic_time": core * 1000}  # fmt: skip
-    return Cost(duration, vector_task(chip), made.cores, hbm_share=memory_share(work, duration, chip), **units)
+def work_of(schedule: Schedule, name: str, chip: Soc, made: Prediction | None = None) -> Work:
+    """The Work of a schedule, as a model file stores it. made: its prediction, if there is one. TbeError as for build()."""
+    out = schedule.out
+    if out.operation is not None and is_product(out):
+        (m, n), k = out.shape, int(str(out.operation.attributes["k"]))
+        return Work("matmul", "MatMulV2", out.dtype, (1, m, n, k), sum(t.bytes for t in out.operation.inputs), out.bytes)
+    made = predict(schedule, chip) if made is None else made
+    engines = (round(us * chip.cube_mhz * STEPS) for us in (made.loop.mte2, made.loop.vector, made.loop.scalar, made.loop.mte3))
+    dims = (*engines, made.loops, made.cores, 2 if made.doubled else 1)
+    return Work("scheduled", name, out.dtype, dims, made.read, made.written)

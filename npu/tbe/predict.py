@@ -3,8 +3,7 @@
 A core works tile by tile: MTE2 brings operands into UB, the vector (or scalar) unit computes, MTE3 takes the result out.
   transfer    cycles = bytes / rate + runs * BURST, a run being what lies together in memory
   vector      REPEAT_CYCLES for 256 bytes that lie together; without an instruction the scalar unit takes SCALAR_CYCLES an element
-  one buffer  loops * (MTE2 + compute + MTE3);  two buffers: all three once, and (loops - 1) times the longest
-  the chip    not below all bytes over the memory rate the cores reach together
+  loops       and the whole chip: npu.cost.scheduled
 Rates from the Add and copy samples of asc-devkit on 910B1: one core reads 268 MB in 6032 us (24 bytes a cycle) and writes 134
 MB in 2612 us (28), its vector unit takes 760 us for 524288 repeats; runs of 128 bytes instead of 2048 take 2.6 times as long;
 the scalar loop takes 18.5 ns an element.
@@ -18,7 +17,7 @@ from typing import NamedTuple
 
 from npu.cost import chip as rates
 from npu.cost.chip import itemsize
-from npu.cost.vector import FLOOR_US, WARM_TBPS
+from npu.cost.scheduled import STEPS, kernel_us
 from npu.soc import Soc
 from npu.tbe.limits import BLOCK, TbeError, check_aligned, check_capacity
 from npu.tbe.schedule import Axis, Schedule
@@ -30,7 +29,6 @@ REPEAT_CYCLES = 2.7
 SCALAR_CYCLES = 34.0
 TRANSCENDENTAL = 4.0  # exp, log, sqrt, division, transposition: repeats of a plain instruction (unverified)
 SLOW = ("vector_exp", "vector_ln", "vector_sqrt", "vector_div", "vector_rec", "vector_transpose")
-MEMORY_TBPS = 1.5  # 402 MB in 268 us on 48 cores with 16 KB tiles
 
 
 class Loop(NamedTuple):
@@ -145,11 +143,9 @@ def predict(schedule: Schedule, chip: Soc) -> Prediction:
     clock = chip.cube_mhz
     loop = Loop(read / clock, vector / clock, scalar / clock, written / clock)
     doubled = bool(cached) and all(s.doubled for s in cached.values())
-    once = loop.mte2 + loop.compute + loop.mte3
-    core = once + (cut.loops - 1) * max(loop.mte2, loop.compute, loop.mte3) if doubled else cut.loops * once
+    engines = (read * STEPS, (vector + scalar) * STEPS, written * STEPS)
     moved = sum(t.bytes for t in inputs) + schedule.out.bytes
-    together_us = moved / rates.bandwidth(chip, moved, MEMORY_TBPS, WARM_TBPS) / 1e6
-    us = FLOOR_US + max(core, together_us)
+    us = kernel_us(engines, cut.loops, doubled, moved, chip)
     held_run = out_run * itemsize(schedule.out.dtype)
     return Prediction(us, loop, cut.loops, cut.cores, doubled, held, held_run, moved - schedule.out.bytes, schedule.out.bytes)
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
+from npu.graph import custom
 from npu.graph.microsoft.node import Node
 from npu.graph.microsoft.results import RESULTS, Infer
 from npu.ops.registry import MICROSOFT, rules
@@ -14,11 +15,12 @@ from npu.ops.registry import MICROSOFT, rules
 
 @contextmanager
 def known(proto: Any) -> Iterator[None]:
-    """onnx knows the operators as long as this lasts, if the model has the domain. Not longer: onnx.reference refuses to be
-    imported while two domains have operators of one name."""
+    """onnx knows the operators of com.microsoft, and those of the user's own domains, as long as this lasts, if the model has the
+    domain. Not longer: onnx.reference refuses to be imported while two domains have operators of one name."""
     from onnx.defs import deregister_schema, register_schema
 
     added = schemas() if any(o.domain == MICROSOFT for o in proto.opset_import) else ()
+    added = (*added, *custom.schemas(proto))
     for schema in added:
         register_schema(schema)
     try:

@@ -164,9 +164,10 @@ class InFlight:
             if self._differs(part):
                 return
         latest = max(self.arrivals, key=lambda r: (self.arrivals[r], r))
+        earliest = min(self.arrivals, key=lambda r: (self.arrivals[r], r))
         limit = self.comm.settings.execute
-        if limit and self.arrivals[latest] - self.arrival > limit:
-            self._give_up(latest)
+        if limit and self.arrivals[latest] - self.arrivals[earliest] > limit:  # who came first has left when the last one comes
+            self._give_up(latest if self.arrivals[latest] - self.arrival > limit else earliest)
             return
         self.costed = self.cost()
         self._ends(self.arrivals[latest] + ceil(self.costed.duration))
