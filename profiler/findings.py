@@ -225,6 +225,18 @@ class Unjudged(NamedTuple):
     rules: tuple[str, ...]
 
 
+class ModelError(NamedTuple):
+    """How far the cost model is off for a family of kernels (0.08 is 8 %), and their share of the judged kernel time.
+
+    median: over the measured kernels it was fitted to; left_out: over those of sources it was not fitted to, None without any.
+    """
+
+    family: str
+    share: float
+    median: float
+    left_out: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """A table of facts: its id, rows of plain values by column name (units as suffix: _ns, _bytes, _share; None = not known),
@@ -268,6 +280,7 @@ class Report:
     views: tuple[View, ...] = ()  # only when asked for
     unjudged: tuple[Unjudged, ...] = ()
     rows: Mapping[str, int] = field(default_factory=dict)  # of each table of the trace that has any
+    model_errors: tuple[ModelError, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from profiler.analysis import critical_path, judge, settings
 from profiler.analysis.checklist import checklist
 from profiler.analysis.context import Context
 from profiler.analysis.latency import latency
+from profiler.analysis.model_errors import model_errors
 from profiler.analysis.needs import unmet
 from profiler.analysis.ranks.summary import RankSummary, summarise
 from profiler.analysis.rules import RULES
@@ -62,6 +63,7 @@ def _judge(context: Context, all_findings: bool) -> Report:
         },
         rows={name: len(getattr(trace, name)) for name in TABLES if getattr(trace, name)},
         latency=latency(context),
+        model_errors=model_errors(context),
         idle=tuple(Idle(d, g.total(), g.host, g.by_class()) for d, g in context.views.gaps.items()),
         unjudged=tuple(
             Unjudged(need.id, need.switch, tuple(rules))

@@ -13,6 +13,11 @@ REASONS = (
     ("compressed file is truncated", "cut_archive", ERROR),
     ("truncated", "truncated", ERROR),
     ("badly escaped", "escaped", WARNING),
+    ("NaN", "not_numbers", WARNING),
+    ("comma", "comma", WARNING),
+    ("behind the end", "behind_end", WARNING),
+    ("one a line", "lines", WARNING),
+    ("UTF-16", "utf16", WARNING),
     ("no events", "odd_entries", WARNING),
     ("damaged", "damaged", ERROR),
 )

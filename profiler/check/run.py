@@ -12,6 +12,7 @@ from profiler.check import times_as_written as times
 from profiler.check.defect import ERROR, SEVERITIES, Checkup, Defect, Sound
 from profiler.read import open_trace, raw_events
 from profiler.read.chrome import looks_like_events
+from profiler.read.clock_signs import WEEK
 from profiler.read.events_json import NotEvents
 from profiler.read.raw_events import Raw
 from profiler.trace import TABLES, Trace, Unreadable
@@ -60,8 +61,8 @@ def check(path: Path) -> Checkup:
         if file.stat().st_size and (looks_like_events(file) or (file == path and _json(file))):
             try:
                 timeline = raw_events.read(file, str(file.relative_to(path)) if path.is_dir() else file.name)
-            except NotEvents:
-                defects.append(Defect("not_events", ERROR, file.name, 1))
+            except NotEvents as error:
+                defects.append(Defect(error.what or "not_events", ERROR, file.name, 1))
                 continue
             defects += [d for look in OF_FILES for d in look(timeline)]
             sound.append(_sound(timeline))
@@ -86,7 +87,7 @@ def _json(file: Path) -> bool:
 
 def _sound(timeline: Raw) -> Sound:
     rows = timeline.sound
-    rows = rows[timeline.length[rows] <= times.WEEK]
+    rows = rows[timeline.length[rows] <= WEEK]
     start = timeline.start[rows]
     span = int((start + timeline.length[rows]).max() - start.min()) if len(rows) else 0
     lanes = np.unique(timeline.pid[rows].astype(np.int64) << 32 | timeline.tid[rows])

@@ -7,18 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from profiler.check.defect import ERROR, NOTE, WARNING, Defect, some
+from profiler.read.clock_signs import WEEK, jump, other_unit
 from profiler.read.raw_events import NONE, Raw
-from profiler.read.times import MOST
 from profiler.trace import Array
 
-WEEK = 7 * 24 * 3600 * 10**9  # ns; a longer slice is a broken record (limit of HolisticTraceAnalysis)
 # A double of today's us holds quarters; writers print it in full or as short as it reads back. Of exact times 6 in 1000 do.
 QUARTERS, NEAR = (0, 200, 250, 500, 750, 800), 0.95
-JUMP = 10**9  # ns; a silence may be a clock jump when it is longer than this
-JUMP_RATIO = 10  # and than this many times all the rest
-# Unix time now, counted in other units than us: what a time in the middle of the file tells about the unit it is in.
-# Those in ns are beyond what readers keep, and cut to it.
-UNITS = ((10**9, 4 * 10**9, "s"), (10**12, 4 * 10**12, "ms"), (MOST // 1000, MOST, "ns"))
 
 
 def no_time(raw: Raw) -> Iterator[Defect]:
@@ -56,14 +50,10 @@ def negative_time(raw: Raw) -> Iterator[Defect]:
 
 def wrong_unit(raw: Raw) -> Iterator[Defect]:
     """Times that are today's in s, ms or ns: the format counts in us."""
-    if not len(raw.sound):
-        return
-    middle = int(np.median(raw.start[raw.sound])) // 1000
-    for least, most, unit in UNITS:
-        if least <= middle < most:
-            if unit == "s" and raw.start[raw.sound].max() - raw.start[raw.sound].min() > 10**10:
-                continue  # an uptime of minutes in us looks alike; a file in seconds spans little
-            yield Defect("wrong_unit", WARNING, raw.where, len(raw.sound), {"unit": unit})
+    unit = other_unit(raw.start[raw.sound])
+    if unit:
+        yield Defect("wrong_unit", WARNING, raw.where, len(raw.sound), {"unit": unit})
+
 
 
 def precision(raw: Raw) -> Iterator[Defect]:
@@ -100,18 +90,11 @@ def _overlapping_as_doubles(raw: Raw, rows: Array) -> int:
 def clock_jump(raw: Raw) -> Iterator[Defect]:
     """A silence over all threads that is far longer than everything else: a clock was set, or two captures were joined."""
     rows = raw.sound
-    if len(rows) < 2:
-        return
-    order = np.argsort(raw.start[rows], kind="stable")
-    start = raw.start[rows][order]
-    reach = np.maximum.accumulate(start + np.minimum(raw.length[rows][order], WEEK))
-    silence = start[1:] - reach[:-1]
-    at = int(silence.argmax())
-    rest = int(reach[-1] - start[0]) - int(silence[at])
-    if silence[at] > max(JUMP, JUMP_RATIO * rest):
-        after = len(start) - at - 1
-        facts = {"gap_ns": int(silence[at]), "before": at + 1, "after": after}
-        yield Defect("clock_jump", WARNING, raw.where, min(at + 1, after), facts)
+    silence, before = jump(raw.start[rows], raw.length[rows])
+    if silence:
+        after = len(rows) - before
+        yield Defect("clock_jump", WARNING, raw.where, min(before, after), {"gap_ns": silence, "before": before, "after": after})
+
 
 
 def backwards(raw: Raw) -> Iterator[Defect]:

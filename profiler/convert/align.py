@@ -48,6 +48,17 @@ def shifts(timelines: Sequence[Timeline], marker: str = "", given: Sequence[int]
     return made
 
 
+def silence(timelines: Sequence[Timeline], found: Sequence[Shift]) -> int:
+    """The longest time, ns, in which none of the aligned timelines has anything, between two that have; 0 when they overlap."""
+    spans = sorted((_span(t)[0] + s.ns, _span(t)[1] + s.ns) for t, s in zip(timelines, found, strict=True) if len(t.raw.sound))
+    reach = spans[0][1] if spans else 0
+    longest = 0
+    for begin, end in spans[1:]:
+        longest = max(longest, begin - reach)
+        reach = max(reach, end)
+    return longest
+
+
 def _times(timeline: Timeline, name: str, marks: bool) -> Array | None:
     """Times of the events of a name, in order: of marks, else of the beginnings of ranges."""
     raw = timeline.raw

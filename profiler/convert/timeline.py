@@ -59,7 +59,9 @@ def _timeline(read: Callable[[Path], Trace], place: Path, label: str) -> Timelin
     try:
         raw = raw_events.of_events((some for source in sources for some in source.events()), files[0], label)
     except NotEvents as error:
-        raise Unreadable(f"{files[0]} holds no trace events", WHAT_IS_WANTED) from error
+        empty = files[0].stat().st_size == 0
+        what = f"{files[0]} is empty (0 bytes)" if empty else f"{files[0]} holds no trace events"
+        raise Unreadable(what, f"leave it out or export it again; {WHAT_IS_WANTED}" if empty else WHAT_IS_WANTED) from error
     for source in sources:
         raw.beside |= source.beside
         raw.problems += source.problems

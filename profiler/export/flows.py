@@ -45,6 +45,19 @@ def launching_calls(trace: Trace) -> tuple[Array, Array]:
     return _first(trace.api, np.arange(len(trace.api)), _rank(trace.api), "start")
 
 
+def launch_times(trace: Trace, table: Columns, rows: Array) -> Array:
+    """For rows of the task or comm table when the call that launched each began, its own start where none is known, ns."""
+    times: Array = table["start"][rows].astype(np.int64) if len(rows) else np.zeros(0, np.int64)
+    ids, calls = launching_calls(trace)
+    if not len(times) or not len(ids) or "correlation" not in table:
+        return times
+    mine = table["correlation"][rows]
+    at = np.minimum(np.searchsorted(ids, mine), len(ids) - 1)
+    hit = (mine >= 0) & (ids[at] == mine)
+    times[hit] = trace.api["start"][calls[at[hit]]]
+    return times
+
+
 def launched_by_communication(trace: Trace) -> Array:
     """Mask of the task rows that a communication operator launched."""
     ops = trace.comm["level"] == events.COMM_LEVELS.index("op") if trace.comm else np.zeros(0, bool)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from npu import events
 from profiler.export.files import whole
-from profiler.export.overlap import overlap
+from profiler.export.flows import launch_times
+from profiler.export.overlap import ROWS, overlap_of, working
 from profiler.export.timeline_overlap import devices_of
-from profiler.export.torch_steps import steps
+from profiler.export.torch_steps import Numbered, steps
 from profiler.intervals import Spans, intersect, length, union
-from profiler.trace import Trace
+from profiler.trace import Array, Trace
 
 NAME = "step_trace_time"
 HEADER = ("Device_id", "Step", "Computing", "Communication(Not Overlapped)", "Overlapped", "Communication", "Free", "Stage",
@@ -23,10 +23,10 @@ RECEIVE = "receive"
 def write(trace: Trace, path: Path) -> list[Path]:
     """The file; none when no device did anything. Without steps in the trace the whole of it is one row with an empty Step.
 
-    Computing + not overlapped + free = stage. Preparing: from the step's beginning to the device's first work in it.
+    Work belongs to the step that launched it, also where it ends later. Computing + not overlapped + free = stage. Preparing:
+    from the step's beginning to the device's first work of it.
     """
-    lines = [_line(trace, device, step) for device in devices_of(trace) for step in steps(trace) or [("", *trace.span())]]
-    lines = [line for line in lines if line]
+    lines = [line for device in devices_of(trace) for line in _lines(trace, device)]
     if not lines:
         return []
     with whole(path, replace=True) as out:
@@ -34,26 +34,34 @@ def write(trace: Trace, path: Path) -> list[Path]:
     return [path]
 
 
-def _line(trace: Trace, device: int, step: tuple[str, int, int]) -> str:
-    number, begin, end = step
-    window = union(np.array([begin]), np.array([end]))
-    sets = {name: intersect(spans, window) for name, spans in overlap(trace, device).items()}
-    computing, communication, alone = (length(sets[n]) for n in ("Computing", "Communication", "Communication(Not Overlapped)"))
-    busy = union(*(np.concatenate(pair) for pair in zip(sets["Computing"], sets["Communication"], strict=True)))
-    if not len(busy.starts):
-        return ""
-    stage = int(busy.ends[-1] - busy.starts[0])
-    receiving = length(intersect(intersect(_receives(trace, device), sets["Communication(Not Overlapped)"]), window))
-    free = stage - computing - alone
-    times = (computing, alone, communication - alone, communication, free, stage, receiving, alone - receiving,
-             int(busy.starts[0]) - begin)  # fmt: skip
-    return ",".join((str(device), number, *(f"{t / 1000:.3f}" for t in times)))
+def _lines(trace: Trace, device: int) -> list[str]:
+    tasks, ops = working(trace, device)
+    marked = steps(trace)
+    if not marked:
+        return _line(trace, device, "", trace.span()[0], tasks, ops)
+    step = Numbered(trace)
+    in_task, in_comm = (step.at(launch_times(trace, t, r)) for t, r in ((trace.task, tasks), (trace.comm, ops)))
+    return [
+        line
+        for place, (number, begin, _) in enumerate(marked)
+        for line in _line(trace, device, number, begin, tasks[in_task == place], ops[in_comm == place])
+    ]
 
 
-def _receives(trace: Trace, device: int) -> Spans:
-    if not trace.comm:
-        return union(np.zeros(0, np.int64), np.zeros(0, np.int64))
+def _line(trace: Trace, device: int, number: str, begin: int, tasks: Array, ops: Array) -> list[str]:
+    sets = overlap_of(trace, tasks, ops)
+    computing, communication, alone, free = (length(sets[n]) for n in ROWS)
+    busy = [s for name in ("Computing", "Communication") for s in (sets[name],) if len(s.starts)]
+    if not busy:
+        return []
+    first, last = min(int(s.starts[0]) for s in busy), max(int(s.ends[-1]) for s in busy)
+    receiving = length(intersect(_receives(trace, ops), sets["Communication(Not Overlapped)"]))
+    times = (computing, alone, communication - alone, communication, free, last - first, receiving, alone - receiving,
+             first - begin)  # fmt: skip
+    return [",".join((str(device), number, *(f"{t / 1000:.3f}" for t in times)))]
+
+
+def _receives(trace: Trace, ops: Array) -> Spans:
     wanted = trace.strings.matching(lambda text: RECEIVE in text.lower())
-    mine = np.isin(trace.comm["name"], wanted) & (trace.comm["device"] == device)
-    mine &= trace.comm["level"] == events.COMM_LEVELS.index("op")
-    return union(trace.comm["start"][mine], trace.comm["end"][mine])
+    mine = ops[np.isin(trace.comm["name"][ops], wanted)] if len(ops) else ops
+    return union(trace.comm["start"][mine], trace.comm["end"][mine]) if len(mine) else union(mine, mine)

@@ -26,11 +26,14 @@ class Numbered:
         self._steps = steps(trace)
         self._begins = np.array([begin for _, begin, _ in self._steps], np.int64)
 
+    def at(self, times: Array) -> Array:
+        """For each time (ns) the place of its step in steps(), -1 outside of all."""
+        if not self._steps:
+            return np.full(len(times), -1, np.int64)
+        found = np.searchsorted(self._begins, times, side="right") - 1
+        ends = np.array([end for _, _, end in self._steps], np.int64)
+        return np.where((found >= 0) & (times < ends[found]), found, -1)
+
     def __call__(self, start: Array) -> list[str]:
         """For each start (ns) the number of the step it lies in, "" outside of all."""
-        if not self._steps:
-            return [""] * len(start)
-        at = np.searchsorted(self._begins, start, side="right") - 1
-        ends = np.array([end for _, _, end in self._steps], np.int64)
-        inside = (at >= 0) & (start < ends[at])
-        return [self._steps[n][0] if i else "" for n, i in zip(at.tolist(), inside.tolist(), strict=True)]
+        return [self._steps[n][0] if n >= 0 else "" for n in self.at(start).tolist()]

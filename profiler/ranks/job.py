@@ -73,7 +73,12 @@ def judged(
         good[0] = replace(first, report=replace(first.report, missing=(*first.report.missing, *failed)))
     summaries = [s for m in good for s in m.summaries if ranks is None or s.rank in ranks]
     names = [s.rank for s in summaries]
-    if len(names) < 2 or len(set(names)) < len(names):
+    twice = [n for n in names if names.count(n) > 1]
+    if twice and good[0].report is not None:
+        why = f"{names.count(twice[0])} profiles say they are rank {twice[0]}: each is judged alone; keep one of each rank"
+        missing = (*good[0].report.missing, ("what the ranks say together", why))
+        good[0] = replace(good[0], report=replace(good[0].report, missing=missing))
+    if len(names) < 2 or twice:
         return [_plain(m) for m in good], None
     told = joint(summaries, failed)
     rows = [n for n, m in enumerate(good) if m.report is not None and m.report.rows.keys() & {"api", "task", "comm"}]

@@ -31,9 +31,16 @@ def infer(trace: Trace) -> None:
         _choose(trace, exact, cores.get("aic_frequency", 0), "number and clock of its cores")
         return
     widest = _widest(trace)
-    if widest and (members or any(n.startswith(("aic_", "aiv_")) for n in trace.task)):
+    split = any(n.startswith(("aic_", "aiv_")) for n in trace.task) or _larger(widest)
+    if widest and (members or split):
         fitting = [c for c in fitting if c.split and (c.aic in widest or c.aiv in widest)]
         _choose(trace, fitting, _clock(trace), "largest block numbers of its kernels")
+
+
+def _larger(widest: set[int]) -> bool:
+    """Kernels fill more cores than the default chip has, as many as another chip of its kind: then it is that one."""
+    least = soc.find(soc.DEFAULT).aic
+    return any(c.split and c.aic > least and c.aic in widest for c in soc.table().values())
 
 
 def _choose(trace: Trace, fitting: list[soc.Soc], mhz: int, why: str) -> None:

@@ -16,14 +16,15 @@ from typing import Any
 import numpy as np
 
 from npu import events
-from profiler.read import flows, tables, times
+from profiler.read import clock_signs, flows, tables, times
 from profiler.read.chrome_groups import LAYERS, SIGNS, Groups
 from profiler.read.chrome_names import Processes
 from profiler.read.collect import Pile
-from profiler.read.events_json import Event, NotEvents, Source, opened
+from profiler.read.events_json import ONE_A_LINE, Event, NotEvents, Source, opened
 from profiler.trace import Array, Columns, Missing, Trace, Unreadable
 
 FLOW_PHASES = "stf"
+PAIRED = ("B", "E", "b", "e")
 ALWAYS = ("name", "_pid", "_tid", "device", "stream", "part")  # columns that stay even when they hold no value
 SPENT = ("_pid", "_tid")  # columns of the file that no Trace has
 
@@ -37,7 +38,7 @@ def looks_like_events(path: Path) -> bool:
         return False
     if head.startswith(b"["):
         return bool(re.match(rb"\[\s*(\{|\]|$)", head)) and (b'"ph"' in head or len(head) < 64)
-    return head.startswith(b"{") and b'"traceEvents"' in head
+    return head.startswith(b"{") and (b'"traceEvents"' in head or ONE_A_LINE.match(head) is not None)
 
 
 def read_into(trace: Trace, paths: Sequence[Path]) -> None:
@@ -65,6 +66,7 @@ class _Reading:
         self.open: dict[tuple[Any, ...], list[Event]] = defaultdict(list)
         self.skipped: dict[str, int] = defaultdict(int)
         self.layers: dict[tuple[int, str], str] = {}
+        self.count = 0
 
     def run(self) -> None:
         beside: dict[str, Any] = {}
@@ -83,15 +85,17 @@ class _Reading:
         missing += self.processes.problems
         self.trace.meta |= {n: v for n, v in self.processes.meta(beside).items() if n not in self.trace.meta}
         self._tables()
+        clock_signs.tell(self.trace, self.count)
 
     def _take(self, found: list[Event]) -> None:
+        self.count += len(found)
         groups: dict[tuple[Any, Any], list[Event]] = defaultdict(list)
         others: dict[str, list[Event]] = defaultdict(list)
         for event in found:
             if event.ph == "X":
                 groups[event.pid, event.cat].append(event)
             else:
-                others[event.ph].append(event)
+                others["BE" if event.ph in PAIRED else event.ph].append(event)  # pairs follow from the order of the file
         for phase, some in others.items():
             if phase == "M":
                 self.processes.tell(some)
@@ -101,7 +105,7 @@ class _Reading:
                 self._counters(some)
             elif phase in ("i", "I", "R", "n"):
                 self._instants(some)
-            elif phase in ("B", "E", "b", "e"):
+            elif phase == "BE":
                 for ended in self._ended(some):
                     groups[ended.pid, ended.cat].append(ended)
             else:

@@ -45,7 +45,7 @@ class Sheet:
 
     def blocks(self) -> Iterator[dict[str, list[str]]]:
         """Raw columns by header, some thousand rows at a time; of two columns with one name the first counts."""
-        short = wrong = 0
+        short = wrong = held = 0
         width = len(self.header)
         rows: list[list[str]] = []
         pending: list[
@@ -56,6 +56,7 @@ class Sheet:
             try:
                 next(reader, None)
                 for row in reader:
+                    held += 1
                     if pending and row:
                         rows.append(pending + [""] * (width - len(pending)))
                         pending = []
@@ -75,6 +76,8 @@ class Sheet:
         if rows:
             yield self._turned(rows)
         name = self.path.name
+        if not held:
+            self.problems.append(Missing(f"all rows of {name}", "nothing stands below its header"))
         if pending:
             self.problems.append(Missing(f"the last row of {name}", "the file is truncated there"))
         if short:
@@ -132,6 +135,12 @@ def converted(kind: str, block: Mapping[str, list[str]], convert: Converter) -> 
             if not np.isnan(numbers).all():
                 made[header] = numbers
     return made
+
+
+def rounded(kind: str, block: Mapping[str, list[str]]) -> bool:
+    """Whether times of a block are written with an exponent: the digits that order them are gone."""
+    known = names_of(kind)
+    return any("E+" in (values[0] if values else "") for h, values in block.items() if known.get(h, ("", ""))[1] == "time")
 
 
 def of_texts(how: str, values: list[str], convert: Converter) -> Array:

@@ -5,7 +5,8 @@ How a file is read:
 2. Windows of CHUNK bytes are cut behind an event and decoded typed. A cut inside a nested list makes the window invalid JSON,
    so a window that decodes was cut right.
 3. A window that does not decode is repaired where writers are known to err (control characters, lone backslashes, NaN, bytes
-   that are no UTF-8); what is still invalid is stepped over, event by event, and counted.
+   that are no UTF-8, a comma before the end); what is still invalid is stepped over, event by event, and counted.
+4. Events one a line, another list behind the end of the first, and UTF-16 are read as well, and said to be no valid JSON.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
-from io import BufferedIOBase
+from io import BufferedIOBase, BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,9 @@ END = re.compile(rb"\}\s*,")  # behind an event, or behind an object inside one
 BYTE = re.compile(r"\(byte (\d+)\)")
 ESCAPE = re.compile(rb'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})?')
 NOT_A_NUMBER = re.compile(rb"(:\s*)(?:-?Infinity|-?NaN)(?=\s*[,}\]])")
+ONE_A_LINE = re.compile(rb'\{[^\n]*"ph"\s*:[^\n]*\}\s*\n\s*\{')
+AGAIN = re.compile(rb"\s*\[\s*\{")
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
 CONTROL = bytes(range(256)).translate(bytes(32 if b < 32 else b for b in range(256)))
 
 
@@ -55,11 +59,17 @@ class Event(msgspec.Struct, gc=False):
 
 
 DECODER = msgspec.json.Decoder(list[Event], float_hook=str)
+LINES = msgspec.json.Decoder(Event, float_hook=str)
 LOOSE = msgspec.json.Decoder(list[Any], float_hook=str)
 
 
 class NotEvents(Exception):
-    """The file holds no list of events."""
+    """The file holds no list of events. what: "blank" or "lfs_pointer" where its first bytes say what it is, else ""."""
+
+    def __init__(self, head: bytes = b"") -> None:
+        super().__init__()
+        text = head.strip(b"\xef\xbb\xbf \r\n\t\0")
+        self.what = "lfs_pointer" if text.startswith(b"version https://git-lfs") else "" if text else "blank"
 
 
 class Source:
@@ -69,16 +79,22 @@ class Source:
         self.path = path
         self.beside: dict[str, Any] = {}
         self.problems: list[tuple[str, str]] = []
-        self._repaired = self._odd = self._damages = 0
+        self._repaired = self._odd = self._damages = self._commas = self._numbers = 0
 
     def events(self) -> Iterator[list[Event]]:
         """Lists of events in file order. NotEvents when there is no list of events; OSError when the file cannot be read."""
         with opened(self.path) as stream:
-            window, is_object = self._begin(stream)
+            window, form = self._begin(stream)
+            if form == "lines":
+                yield from self._lines(stream, window)
+                self._report()
+                return
             ended = False
             while not ended:
                 block, eof = self._block(stream, CHUNK)
                 window += block
+                if eof:
+                    self._drop_zeros(window)
                 cut = self._cut(window) if not eof else len(window)
                 while cut == 0 and not eof:
                     block, eof = self._block(stream, max(CHUNK, len(window)))
@@ -91,16 +107,66 @@ class Source:
                 if self._damages > MOST_DAMAGES:
                     self.problems.append((f"the rest of {self.path.name}", f"damaged in more than {MOST_DAMAGES} places"))
                     return
-                ended = ended or eof
-            if is_object:
-                window += self._block(stream, MOST_BESIDE)[0]
+                if ended or eof:
+                    ended = not self._goes_on(stream, window, form)
+            if form == "object":
                 self._keep(b"{" + bytes(window[:MOST_BESIDE]).lstrip(b"] \r\n\t,"))
         self._report()
+
+    def _goes_on(self, stream: BufferedIOBase, window: bytearray, form: str) -> bool:
+        """Whether another list of events stands behind the end of one; then the window begins with its events."""
+        window += self._block(stream, MOST_BESIDE)[0]
+        self._drop_zeros(window)
+        found = ARRAY.search(window) if form == "object" else AGAIN.match(window)
+        if found is None:
+            return False
+        self._tell(f"the end of the first list of {self.path.name}", "another list of events stands behind the end of the first")
+        del window[: found.end() - (form != "object")]
+        return True
+
+    def _drop_zeros(self, window: bytearray) -> None:
+        if window.endswith(b"\0"):
+            whole = len(window)
+            window[:] = window.rstrip(b"\0")
+            dropped = f"{whole - len(window)} zero bytes stand behind the end of the text"
+            self._tell(f"the end of {self.path.name}", f"{dropped}: the file was not cut to its size, or never filled")
+
+    def _lines(self, stream: BufferedIOBase, window: bytearray) -> Iterator[list[Event]]:
+        """Events that stand one a line, without a list around them."""
+        self._tell(f"the list of events of {self.path.name}", "events stand one a line, without a list around them; all are read")
+        eof = False
+        while not eof:
+            block, eof = self._block(stream, CHUNK)
+            window += block
+            cut = len(window) if eof else window.rfind(b"\n") + 1
+            made: list[Event] = []
+            for line in bytes(window[:cut]).splitlines():
+                text = line.strip(b" \r\t,\0")
+                if not text:
+                    continue
+                try:
+                    made.append(LINES.decode(text))
+                except msgspec.ValidationError:
+                    made += self._loosely(b"[" + text + b"]")
+                except msgspec.DecodeError:
+                    self._damages += 1
+            if made:
+                yield made
+            del window[:cut]
+
+    def _tell(self, what: str, why: str) -> None:
+        """A problem of the file, once."""
+        if (what, why) not in self.problems:
+            self.problems.append((what, why))
 
     def _report(self) -> None:
         name = self.path.name
         if self._repaired:
             self.problems.append((f"exact texts in {name}", "badly escaped JSON was repaired; all events of it are there"))
+        if self._numbers:
+            self.problems.append((f"values of {name}", "NaN or Infinity stands for numbers, which JSON does not know"))
+        if self._commas:
+            self.problems.append((f"JSON of {name}", "a comma stands behind the last event; all events are there"))
         if self._odd:
             self.problems.append((f"{self._odd} entries of {name}", "they are no events"))
         if self._damages:
@@ -116,11 +182,13 @@ class Source:
                 pieces.append(piece)
                 have += len(piece)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            self.problems.append((f"the end of {self.path.name}", f"the compressed file is truncated or damaged ({error})"))
+            self._tell(f"the end of {self.path.name}", f"the compressed file is truncated or damaged ({error})")
         return b"".join(pieces), have < size
 
-    def _begin(self, stream: BufferedIOBase) -> tuple[bytearray, bool]:
-        """(first bytes of the event array, whether the file is of the object form)."""
+    def _begin(self, stream: BufferedIOBase) -> tuple[bytearray, str]:
+        """(first bytes of the events, form of the file: array, object, lines)."""
+        if isinstance(stream, BytesIO):
+            self._tell(f"bytes of {self.path.name}", "it is UTF-16, and JSON must be UTF-8; it is read all the same")
         head = bytearray()
         eof = False
         while not eof:
@@ -129,16 +197,18 @@ class Source:
             text = head.lstrip(b"\xef\xbb\xbf \r\n\t")
             if text.startswith(b"["):
                 if not re.match(rb"\[\s*[{\]]", text):
-                    raise NotEvents
-                return bytearray(text[1:]), False
+                    raise NotEvents(bytes(head))
+                return bytearray(text[1:]), "array"
+            if ONE_A_LINE.match(text):
+                return bytearray(text), "lines"
             if not text.startswith(b"{") or len(head) > MOST_HEAD:
-                raise NotEvents
+                raise NotEvents(bytes(head))
             found = ARRAY.search(head)
             if found:
                 before = bytes(head[: found.start()]).lstrip(b"\xef\xbb\xbf \r\n\t").rstrip(b", \r\n\t")
                 self._keep(before + b"}")
-                return bytearray(head[found.end() :]), True
-        raise NotEvents
+                return bytearray(head[found.end() :]), "object"
+        raise NotEvents(bytes(head))
 
     def _keep(self, text: bytes) -> None:
         """Top-level values beside the events; what is cut or unreadable there is no loss of events."""
@@ -237,6 +307,11 @@ class Source:
                 return made + self._whole(body)
             except msgspec.DecodeError as error:
                 at = _byte(error)
+                comma = body.rfind(b",", 0, at) if at is not None and "trailing comma" in str(error) else -1
+            if comma >= 0:
+                self._commas += 1
+                piece = body[:comma] + b" " + body[comma + 1 :]
+                continue
             mended = repaired(body)
             if mended != body:
                 try:
@@ -244,7 +319,7 @@ class Source:
                 except msgspec.DecodeError as error:
                     body, at = mended, _byte(error)
                 else:
-                    self._repaired += 1
+                    self._count_repairs(body)
                     return made + found
             at = len(body) if at is None else min(max(at - 1, 0), len(body))
             if not truncated or at < len(body):
@@ -255,6 +330,11 @@ class Source:
                 break
             piece = body[following.end() :]
         return made
+
+    def _count_repairs(self, body: bytes) -> None:
+        numbers = NOT_A_NUMBER.search(body) is not None
+        self._numbers += numbers
+        self._repaired += not numbers or repaired(NOT_A_NUMBER.sub(rb'\1"NaN"', body)) != NOT_A_NUMBER.sub(rb'\1"NaN"', body)
 
     def _before(self, body: bytes, at: int) -> list[Event]:
         """The whole events in front of a damage."""
@@ -268,10 +348,13 @@ class Source:
 
 
 def opened(path: Path) -> BufferedIOBase:
-    """A file for reading, decompressed when it is gzip."""
+    """A file for reading, decompressed when it is gzip, as UTF-8 when it is UTF-16."""
     stream = path.open("rb")
     magic = stream.read(2)
     stream.seek(0)
+    if magic in UTF16:
+        with stream:
+            return BytesIO(stream.read().decode("utf-16", "replace").encode())
     return gzip.GzipFile(fileobj=stream) if magic == b"\x1f\x8b" else stream
 
 
@@ -280,7 +363,7 @@ def repaired(text: bytes) -> bytes:
     Infinity, bytes that are no UTF-8."""
     text = text.translate(CONTROL)
     text = ESCAPE.sub(lambda m: m[0] if m[1] else b"\\\\", text)
-    text = NOT_A_NUMBER.sub(rb"\1null", text)
+    text = NOT_A_NUMBER.sub(rb'\1"NaN"', text)
     return text.decode("utf-8", "replace").encode()
 
 

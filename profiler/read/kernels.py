@@ -33,8 +33,10 @@ class Kernels:
         """Rows of one file; `device` where it does not say."""
         strings = self._convert.strings
         timeless = 0
+        rounded = False
         for block in sheet.blocks():
             row = csvfile.converted(sheet.kind, block, self._convert)
+            rounded = rounded or csvfile.rounded(sheet.kind, block)
             if "start" not in row:
                 timeless += max(map(len, row.values()), default=0)
                 continue
@@ -63,6 +65,9 @@ class Kernels:
                 kept["part"] = np.full(int(collective.sum()), -1, np.int8)
                 kept["level"] = np.full(int(collective.sum()), events.COMM_LEVELS.index("op"), np.int8)
                 self._collectives.add(kept)
+        if rounded:
+            why = "they were rounded (1.79E+15), as spreadsheet programs do when they save: order and gaps are lost; export again"
+            sheet.problems.append(Missing(f"start times of {sheet.path.name}", why))
         if timeless:
             why = "they have no start times: export the profile again with all columns"
             sheet.problems.append(Missing(f"{timeless} rows of {sheet.path.name}", why))

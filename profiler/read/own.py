@@ -41,6 +41,7 @@ SHOWN = (
     "flops",
 )
 SHARE = "cube_utilization(%)"
+NUMBERED = {"api": ("level", len(events.LEVELS)), "task": ("kind", len(events.KINDS))}  # columns that are numbers of a list
 UNITS = (
     "aic_time",
     "aic_mac",
@@ -74,9 +75,12 @@ def read(prof: Path) -> Trace:
     missing: list[Missing] = []
     meta = _meta(folder, missing)
     trace = Trace(prof, strings=Strings(_texts(folder, missing)), meta=meta, missing=missing)
-    layout = meta.pop("tables", {})  # in a Trace that name holds tables of sums
+    layout = _layout(_mapping(meta.pop("tables", None)), missing)  # in a Trace that name holds tables of sums
     kernels = _table(folder, "kernel", layout, missing)
-    tables = {name: _table(folder, name, layout, missing) for name in ("api", "comm", "memory", "counter", "marker", "task")}
+    tables = {
+        name: _sound(name, _table(folder, name, layout, missing), missing)
+        for name in ("api", "comm", "memory", "counter", "marker", "task")
+    }
     _texts_by_number(trace, layout, kernels, *tables.items())
     _cut(tables, meta, missing)
     asked = _mapping(meta.get("collection"))
@@ -116,7 +120,7 @@ def _texts_by_number(
     for table, columns in (("kernel", kernels), *tables):
         for name in _text_columns(table, layout):
             ids = columns.get(name)
-            if ids is None or not len(ids) or (whole and int(ids.max()) < known):
+            if ids is None or not len(ids) or (whole and int(ids.max()) < known and int(ids.min()) >= -1):
                 continue
             there = (ids >= 0) & (ids < known)
             columns[name] = np.where(there, same[np.where(there, ids, 0)] if known else -1, -1).astype(np.int32)
@@ -169,6 +173,42 @@ def _texts(folder: Path, missing: list[Missing]) -> list[str]:
     return texts
 
 
+def _layout(stated: dict[str, Any], missing: list[Missing]) -> dict[str, Any]:
+    """The tables whose columns meta.json states as (name, code, is a text id), each name once, the time and the commit mark
+    among them; the others are read as this version writes them."""
+    sound = {}
+    for table, known in events.TABLES.items():
+        if (columns := stated.get(table)) is None:
+            continue
+        names = [c[0] for c in columns] if isinstance(columns, list) and all(map(_is_column, columns)) else []
+        if len(set(names)) == len(names) and {known[0].name, "ok"} <= set(names):
+            sound[table] = columns
+        else:
+            missing.append(Missing(f"the columns of {table}", f"{META} states them wrongly; read as this version writes them"))
+    return sound
+
+
+def _is_column(stated: Any) -> bool:
+    return isinstance(stated, list) and len(stated) == 3 and isinstance(stated[0], str) and str(stated[1]) in CODES
+
+
+def _sound(table: str, columns: dict[str, Array], missing: list[Missing]) -> dict[str, Array]:
+    """The rows in order of time, without those that end before they start or are of no known kind: damaged files hold such."""
+    time = columns["start" if "start" in columns else "time"]
+    wrong = columns["end"] < time if "end" in columns else np.zeros(len(time), bool)
+    if table in NUMBERED:
+        name, count = NUMBERED[table]
+        wrong |= (columns[name] < 0) | (columns[name] >= count)
+    if wrong.any():
+        missing.append(Missing(f"{int(wrong.sum())} rows of {table}", "their times or kinds cannot be; the file is damaged"))
+        columns = {n: c[~wrong] for n, c in columns.items()}
+        time = time[~wrong]
+    if table in ("api", "task") or (time[1:] >= time[:-1]).all():  # these two are put in order with more than their time
+        return columns
+    order = np.argsort(time, kind="stable")
+    return {n: c[order] for n, c in columns.items()}
+
+
 def _dtype(table: str, layout: dict[str, Any]) -> np.dtype[Any]:
     """The record of a table as the capture's own meta.json states it, else as this version writes it."""
     columns = layout.get(table) or [(c.name, c.code, c.text) for c in events.TABLES[table]]
@@ -192,7 +232,11 @@ def _table(folder: Path, table: str, layout: dict[str, Any], missing: list[Missi
             middle = (low + high) // 2
             low, high = (middle + 1, high) if piece["ok"][middle] == 1 else (low, middle)
         pieces.append([_column(piece[n][:low]) for n in names])
-    columns: dict[str, Array] = {}
+    rows = sum(len(p[0]) for p in pieces)
+    absent = [c for c in events.TABLES[table] if c.name not in (dtype.names or ())]  # another version did not write these
+    columns: dict[str, Array] = {
+        c.name: np.broadcast_to(np.asarray(np.nan if c.code == "d" else -1, CODES[c.code]), rows) for c in absent
+    }
     for number, name in enumerate(names):
         columns[name] = _joined([p[number] for p in pieces]) if pieces else np.zeros(0, dtype[name])
         for copied in pieces:
@@ -210,7 +254,7 @@ def _column(values: Array) -> Array:
 def _joined(pieces: list[Array]) -> Array:
     """Pieces of a column one after the other."""
     pieces = [p for p in pieces if len(p)] or pieces[:1]
-    if all(p.strides == (0,) and p[0] == pieces[0][0] for p in pieces):
+    if all(len(p) and p.strides == (0,) and p[0] == pieces[0][0] for p in pieces):
         return np.broadcast_to(pieces[0][0], sum(map(len, pieces)))
     return np.concatenate(pieces)
 

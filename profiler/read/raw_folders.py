@@ -10,9 +10,12 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from profiler.read import walk
+
 PROF = re.compile(r"^PROF_\d{6}_\d{17}_\w+$")
 FRAMEWORK = re.compile(r".*_ascend_(pt|ms)$")
 OUTPUT, FRAMEWORK_OUTPUT = "mindstudio_profiler_output", "ASCEND_PROFILER_OUTPUT"
+DEEPEST = 4  # folders by rank, node and job lie above the result folders
 DEVICE = re.compile(r"^device_(\d+)$")
 
 
@@ -29,14 +32,14 @@ class RawFolder(NamedTuple):
 
 
 def find(path: Path) -> list[RawFolder]:
-    """Result folders at a path: the path itself, else those directly in it, by name. A framework's folder stands for the PROF
-    folders inside it. Own captures are none."""
-    if not path.is_dir():
-        return []
-    for place in ([path], sorted(p for p in path.iterdir() if p.is_dir())):
-        found = [f for f in map(_look, place) if f is not None]
+    """Result folders at a path: the path itself, else those in it, by name, at the first of DEEPEST levels that has any. A
+    framework's folder stands for the PROF folders inside it. Own captures are none."""
+    places = [path] if path.is_dir() else []
+    for _ in range(DEEPEST + 1):
+        found = [f for f in map(_look, places) if f is not None]
         if found:
             return found
+        places = sorted(inner for p in places[: walk.MOST] for inner in walk.folders(p))
     return []
 
 

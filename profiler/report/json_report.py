@@ -42,6 +42,7 @@ def to_json(report: Report) -> dict[str, Any]:
             }
             for i in report.idle
         ],
+        "model_errors": [e._asdict() for e in report.model_errors],
         "rows": dict(report.rows),
         "not_judged": [{"needs": u.need, "switch": u.switch, "rules": list(u.rules)} for u in report.unjudged],
         "latency": latency.to_json(report.latency),

@@ -10,6 +10,7 @@ from npu.units import duration
 from profiler import texts
 from profiler.findings import Breakdown, Finding, Idle, Report
 from profiler.report import latency as latencies
+from profiler.report.model_errors import sentence
 from profiler.report.view_table import view_lines
 from profiler.report.whatif import quality
 
@@ -107,6 +108,8 @@ def _header(report: Report, lang: str) -> str:
     steps = texts.label("word", "steps" if report.steps else "no_steps", lang).format(count=report.steps, kind=kind)
     comma = texts.label("word", "comma", lang)
     window = f"{texts.label('word', 'window', lang)} {duration(report.window[1] - report.window[0])}{comma}{steps}"
+    if not report.rows and report.window[1] <= report.window[0]:
+        window = texts.label("word", "no_rows", lang)
     warm_up = meta.get("warm_up", 0)
     if report.steps and warm_up:
         window += comma + texts.label("word", "warm_up", lang).format(count=warm_up)
@@ -176,6 +179,8 @@ def _closing(report: Report, lang: str) -> Iterator[str]:
         yield texts.label("word", "joint", lang).format(gain=texts.gain(report.joint, window, lang))
     if report.quality is not None:
         yield quality(report.quality, lang)
+    if report.model_errors:
+        yield sentence(report.model_errors, lang)
     if report.missing:
         yield ""
         yield _head("missing", lang).rstrip()

@@ -8,6 +8,7 @@ from typing import Any
 
 from npu.units import duration
 from profiler.findings import Finding, Gain, Report
+from profiler.report.model_errors import sentence
 from profiler.report.words import say
 from profiler.texts import checked
 
@@ -31,6 +32,7 @@ def verdict(report: Report, base: int, texts: Texts, lang: str = "en") -> dict[s
         "breakdown": [asdict(b) for b in report.breakdown],
         "joint": gain_text(report.joint, lang),
         "quality": None if report.quality is None else asdict(report.quality),
+        "modelErrors": sentence(report.model_errors, lang),
         "missing": [list(m) for m in report.missing],
     }
 

@@ -1,4 +1,4 @@
-"""Damaged profiles: every file of the real extracts, changed at random places, gives a Trace or an Unreadable; nothing else,
+"""Damaged profiles: every file of the real extracts and of an own capture, changed at random places, gives a Trace or an Unreadable; nothing else,
 not slowly, and without eating memory. Seeds are fixed, so a failure names its case."""
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import pytest
 from npu import events
 from profiler.analysis.context import Context
 from profiler.read import open_trace
+from profiler.record.capture import Capture
+from profiler.record.collection import Collection
 from profiler.trace import TABLES, Trace, Unreadable
 
 REAL = Path(__file__).parents[1] / "data" / "real"
@@ -60,6 +62,21 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
     return bytes(made)
 
 
+def own_capture(folder: Path) -> list[Path]:
+    """The files of a small capture with rows in every table, each text column filled."""
+    made = Capture(folder, Collection())
+    for table, columns in events.TABLES.items():
+        write = made.writer(table)
+        timed = columns[0].name in ("start", "time")
+        for n in range(60):
+            row = [made.text(f"{table} {c.name} {n % 7}") if c.text else n % 3 for c in columns[:-1]]
+            if timed:
+                row[0] = n * 1000
+            write(*(n * 1000 + 700 if c.name == "end" else value for c, value in zip(columns[:-1], row, strict=True)))
+    made.close()
+    return sorted(made.folder.iterdir())
+
+
 def check(trace: Trace) -> None:
     """What a reader promises of every Trace."""
     for part in (trace, *trace.parts):
@@ -84,23 +101,28 @@ def run(folder: Path, seconds: float, seed: int) -> int:
     """Mutations until the time is over; their number."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     begun, count = time.monotonic(), 0
-    sources = [(p, p.read_bytes()) for p in SOURCES]
+    own = own_capture(folder)
+    sources = [(folder / p.name, folder / p.name, p.read_bytes()) for p in SOURCES]
+    # The whole capture is opened, with one file changed: where it holds rows, not in the room kept for more.
+    sources += [(p, p.parents[1], p.read_bytes().rstrip(b"\0") or b"\0") for p in own]
     while time.monotonic() - begun < seconds:
-        path, data = sources[count % len(sources)]
+        target, opened, data = sources[count % len(sources)]
         chance = random.Random(f"{seed} {count}")
-        target = folder / path.name
         target.write_bytes(mutated(data, chance))
         started = time.monotonic()
         try:
-            trace = open_trace(target)
+            trace = open_trace(opened)
         except Unreadable as error:
             assert error.what and error.next
         except Exception as error:
-            raise AssertionError(f"case '{seed} {count}' of {path.name}: {error!r}") from error
+            raise AssertionError(f"case '{seed} {count}' of {target.name}: {error!r}") from error
         else:
             check(trace)
-        assert time.monotonic() - started < SLOWEST, f"case '{seed} {count}' of {path.name} is slow"
-        target.unlink()
+        assert time.monotonic() - started < SLOWEST, f"case '{seed} {count}' of {target.name} is slow"
+        if target in own:
+            target.write_bytes(data)
+        else:
+            target.unlink()
         count += 1
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10) - before < MOST_MEMORY
     return count

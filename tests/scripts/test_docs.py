@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 PAGES = sorted([*ROOT.glob("README*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "samples").glob("README.md")])
-COMMANDS = ("msprof", "npu-smi", "atc", "npu-diag", "npuscope", "hccl_test", "python -m npu")
+COMMANDS = ("msprof", "npu-smi", "atc", "aoe", "npu-diag", "npuscope", "hccl_test", "python -m npu")
 # what a placeholder in running text stands for
 PLACES = {"PROF_...": "PROF_000001_*", "DIR": "PROF_000001_*", "CODE": "507018", "MODEL.om": "net.om"}
 # not to be run here, each with its reason
@@ -26,7 +26,7 @@ LEFT = {
     "--install-completion": "changes the reader's shell",
     "ONNX": "a form, not a command",
 }
-MENTIONS = {"msprof run", "msprof run --soc", "msprof run --check-hazards", "npu-smi info watch"}  # a verb named in passing, without what it needs or without an end
+MENTIONS = {"msprof run", "msprof compare", "msprof run --soc", "msprof run --check-hazards", "npu-smi info watch"}  # a verb named in passing, without what it needs or without an end
 SCRIPT = """
 import acl
 acl.init(); acl.rt.set_device(0)

@@ -87,6 +87,11 @@ def test_every_transfer_is_recorded_with_its_waits(trained) -> None:
     assert strings[int(ops["dtype"][0])] == "FP32" and int(ops["count"][0]) == 1 << 16
     parts = comm.take((comm["level"] == events.COMM_LEVELS.index("part")) & (comm["op"] == ops["op"][3]))
     moving = parts.take(np.isin(parts["part"], [events.COMM_PARTS.index(p) for p in ("transfer", "reduce")]))
+    own = moving.take(moving["src"] == moving["dst"])  # the quarter it keeps, into the communication buffer
+    assert (own["bytes"].tolist(), own["dst"].tolist(), strings[int(own["link"][0])]) == ([1 << 16], [0], "ON_CHIP")
+    assert own["start"].tolist() == [int(ops["start"][3])]
+    assert int((own["end"] - own["start"])[0]) == 104  # 635 GB/s: half of what the memory attains
+    moving = moving.take(moving["src"] != moving["dst"])
     # a mesh of four: to each of three peers a quarter to add up, then a quarter back
     assert sorted(zip(moving["src"].tolist(), moving["dst"].tolist(), moving["bytes"].tolist(), strict=True)) == [
         (0, peer, 1 << 16) for peer in (1, 2, 3) for _ in range(2)]  # fmt: skip

@@ -25,6 +25,27 @@ def run(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProce
     return subprocess.run([TOOL, *arguments], env=environment(folder, **more), capture_output=True, text=True, timeout=30)
 
 
+WARNS = "[WARNING]The driver package may not be completely installed, which may cause function abnormal. Please reinstall it."
+
+
+def test_a_host_whose_driver_install_did_not_end_is_told_below_the_table(tmp_path: Path) -> None:
+    """Outside of docker and in the tables with HBM only, as the tool's source has it."""
+    diag = TOOL.with_name("npu-diag")
+    for name, preset in (("dev", "development"), ("box", "container")):
+        subprocess.run([diag, "host", "create", name, "--preset", preset], env=environment(tmp_path), check=True, capture_output=True)
+    assert WARNS not in run(tmp_path, "info", NPU_HOST="dev").stdout
+    record = tmp_path / "state" / "hosts" / "dev" / "etc" / "ascend_install.info"
+    record.write_text(record.read_text().replace("Status=complete", "Status=running"))
+    done = run(tmp_path, "info", NPU_HOST="dev")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, WARNS)
+    assert WARNS not in run(tmp_path, "info", NPU_HOST="dev", NPU_SOC="Ascend310P3").stdout
+    assert WARNS not in run(tmp_path, "info", "-l", NPU_HOST="dev").stdout
+    record.unlink()
+    assert run(tmp_path, "info", NPU_HOST="dev").stdout.endswith(f"{WARNS}\n")
+    (tmp_path / "state" / "hosts" / "box" / "etc" / "ascend_install.info").unlink()
+    assert WARNS not in run(tmp_path, "info", NPU_HOST="box").stdout
+
+
 def test_an_idle_machine(tmp_path: Path) -> None:
     done = run(tmp_path, "info")
     assert (done.returncode, done.stderr) == (0, "")

@@ -212,4 +212,4 @@ except RuntimeError as error:
     print(ret, error)
 print(acl.util.stop_thread(tid), acl.util.start_thread(lambda: None, None)[1])
 """,
-    ) == ["0 KeyError: 7", "3 0"]
+    ) == ["0 exception=KeyError,msg=thread call failed;", "3 0"]

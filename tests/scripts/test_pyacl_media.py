@@ -126,7 +126,7 @@ print(
     ]
 )
 print(
-    M.dvpp_vpc_batch_crop_resize_async(channel, sources, [1, 2], targets, rois, r, s)[1],
+    M.dvpp_vpc_batch_crop_resize_async(channel, sources, [1, 2], targets, rois, r, s),
     M.dvpp_vpc_batch_crop_async(channel, sources, [2, 2], targets, rois, s)[1],
 )
 places = [M.dvpp_create_roi_config(16, 31, 0, 15)] * 3
@@ -140,8 +140,8 @@ print(
     M.dvpp_set_border_config_value(border, 4, 1.0),
 )
 print(
-    M.dvpp_vpc_batch_crop_resize_paste_async(channel, sources, [2, 1], targets, rois, places, r, s)[1],
-    M.dvpp_vpc_batch_crop_resize_make_border_async(channel, sources, [2, 1], targets, rois, [border] * 3, r, s)[1],
+    M.dvpp_vpc_batch_crop_resize_paste_async(channel, sources, [2, 1], targets, rois, places, r, s),
+    M.dvpp_vpc_batch_crop_resize_make_border_async(channel, sources, [2, 1], targets, rois, [border] * 3, r, s),
     acl.rt.synchronize_stream(s),
 )
 y = get(M.dvpp_get_pic_desc(targets, 0))[0]

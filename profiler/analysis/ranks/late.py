@@ -16,6 +16,7 @@ CAUSE = NAME._replace(id="late-rank-cause", number=59)
 RANKS_MIN = 2
 LONGER = 0.02  # of a step; a part that exceeds the median by less explains nothing
 CLOCK = 0.03  # of the median clock; less is noise of sampling
+LITTLE = 0.5  # of the median waiting; ranks that wait alike have none that is late
 MOSTLY = 0.5  # of the cost that the excess of a part explains
 
 
@@ -28,8 +29,9 @@ class Late(NamedTuple):
 
 
 def late(ranks: Sequence[RankSummary]) -> Late | None:
-    """The rank that holds the others: by their own collectives, else by sums (it communicates least and computes most)."""
-    return _by_arrivals(ranks) or _by_sums(ranks)
+    """The rank that holds the others: by their own collectives, else by sums (it communicates least and computes most;
+    where only collectives are known, it waits least)."""
+    return _by_arrivals(ranks) or _by_sums(ranks) or _by_waits(ranks)
 
 
 def _by_arrivals(ranks: Sequence[RankSummary]) -> Late | None:
@@ -88,6 +90,23 @@ def _by_sums(ranks: Sequence[RankSummary]) -> Late | None:
     gain = Gain(cost, "bound", "medium", at_most=True)
     finding = Finding("late-rank-sums", NAME.number, NAME.layer, severity(cost, step, "medium"), facts, gain)
     return Late(first.rank, cost, finding)
+
+
+def _by_waits(ranks: Sequence[RankSummary]) -> Late | None:
+    """Where only the sums of collectives are known: the rank that waits least, at most LITTLE of the median; cost: the rest."""
+    if len(ranks) <= RANKS_MIN or any(r.exposed_waiting is not None or r.computing or r.waits is None for r in ranks):
+        return None
+    waits = {r.rank: r.waits or 0 for r in ranks}
+    rank = min(waits, key=lambda r: waits[r])
+    usual = int(median(waits.values()))
+    cost = usual - waits[rank]
+    step = sum(r.step for r in ranks) // len(ranks)
+    if waits[rank] > LITTLE * usual or cost < late_rank.SHARE * step:
+        return None
+    facts = {"rank": str(rank), "waiting_ns": waits[rank], "median_ns": usual, "cost_ns": cost}
+    gain = Gain(cost, "bound", "medium", at_most=True)
+    finding = Finding("late-rank-waits", NAME.number, NAME.layer, severity(cost, step, "medium"), facts, gain)
+    return Late(rank, cost, finding)
 
 
 def cause(ranks: Sequence[RankSummary], found: Late) -> Iterator[Finding]:

@@ -35,7 +35,7 @@ class RankSummary:
     stage, computing, communication, free: view V3. parts: time by what may make a rank late (computing, copies, waiting for the
     host, the rest of the idle time, before and after the work of a step). host: by reason (view V5). operators: (time, kernels)
     of a step by type. seen: arrivals. gains: what rule 58 says is won here, whole window, by the rank it names. sums: made from
-    a file of sums, without rows in time.
+    a file of sums, without rows in time. waits: what communication.json says collectives waited for other ranks.
     """
 
     rank: int
@@ -58,6 +58,7 @@ class RankSummary:
     links: tuple[Link, ...] = ()
     breakdown: tuple[Breakdown, ...] = ()
     sums: bool = False
+    waits: int | None = None
 
 
 def summarise(context: Context, report: Report) -> RankSummary | None:
@@ -100,9 +101,16 @@ def summarise(context: Context, report: Report) -> RankSummary | None:
         gains=tuple(
             (int(str(f.facts["rank"])), f.gain.ns) for f in report.findings if f.id == "late-rank" and f.gain is not None
         ),
-        links=context.views.links,
+        links=context.views.links or tuple(links_in_sums(context.trace.meta.get("tables", {}))),
+        waits=_waits(context, count),
         breakdown=records,
     )
+
+
+def _waits(context: Context, count: int) -> int | None:
+    values = context.trace.meta.get("tables", {}).get("communication", {}).get("wait", [])
+    known = [int(v) for v in values if isinstance(v, int | float)]
+    return sum(known) // count if known else None
 
 
 MEANS = ("stage", "computing", "communication", "free", "copies", "preparing", "tail")

@@ -6,15 +6,22 @@ from collections.abc import Iterator
 
 from profiler.analysis.context import Context
 from profiler.analysis.judge import CAPTURE, WARNING, Name
+from profiler.analysis.rules.host import launch_times
 from profiler.findings import Finding
 
 NAME = Name("capture-incomplete", 2, CAPTURE)
 NAMED = 3
+LAUNCH = ("launch", "aclrtLaunchKernel", "cudaLaunchKernel")  # where the file does not say the level of a call
+LAUNCHES_MIN = 10  # fewer may well belong to what the program only prepares
 
 
 def capture_incomplete(context: Context) -> Iterator[Finding]:
-    """Fires when launches have no device row, when marked steps that launch work have none at all, or when the recorder says it
-    dropped rows. Rows a reader could not use stand in the report's list of what is missing. No gain."""
+    """Fires when launches have no device row, when marked steps that launch work have none at all, when there is no device row at
+    all, or when the recorder says it dropped rows. Rows a reader could not use stand in the report's list of what is missing. No
+    gain."""
+    launched = 0 if context.trace.task else max(len(launch_times(context)), int(context.trace.api_named(*LAUNCH).sum()))
+    if launched >= LAUNCHES_MIN:
+        yield Finding("capture-no-device", NAME.number, CAPTURE, "warning", {"launched": launched}, None)
     lost = context.views.losses
     if lost.launches or lost.steps:
         launched, kernels = lost.launched, lost.launched - lost.launches

@@ -9,6 +9,7 @@ import numpy as np
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.judge import REPEAT_MIN, Name
+from profiler.analysis.rules import in_sums
 from profiler.analysis.rules.kernels import computing, kernels, next_on_stream, of_type, removal, said_of
 from profiler.findings import Finding
 from profiler.trace import Array
@@ -22,9 +23,10 @@ OPTIMIZER = ("Apply", "Foreach", "Adam", "Sgd", "Lamb", "FusedAdam")
 def cast_storm(context: Context) -> Iterator[Finding]:
     """Fires for three or more casts that a cast back follows within five kernels (gain: both go), or for casts that take 3 % of
     the computing time (gain: at most all of them). Casts next to an optimizer's kernels keep its master weights and do not
-    count, nor do casts on the AI CPU, whose place is the matter."""
+    count, nor do casts on the AI CPU, whose place is the matter. With op_statistic alone: their time, at most."""
     task = context.trace.task
     if "op_type" not in task or "in_dtypes" not in task:
+        yield from in_sums.kernels(context, NAME._replace(id="cast-storm-sums"), "Cast")
         return
     rows = kernels(context)
     cast = of_type(context, rows, lambda text: text == "Cast") & ~_of_optimizer(context, rows)

@@ -1,4 +1,4 @@
-"""What rules say of sums without rows in time: steps of step_trace_time, calls of api_statistic."""
+"""What rules say of sums without rows in time: steps of step_trace_time, calls of api_statistic, kernels of op_statistic."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from profiler.analysis.calls import EXECUTE
 from profiler.analysis.context import Context
 from profiler.analysis.judge import Name, at_most, severity
-from profiler.analysis.statistics import CallSum, StepSums, call_sums, step_sums
+from profiler.analysis.statistics import CallSum, StepSums, call_sums, op_sums, step_sums
 from profiler.findings import Finding, Gain
 
 OFTEN = 100  # calls; fewer are the beginning and the end of a program
@@ -26,7 +26,7 @@ def of_steps(name: Name, sums: StepSums, ns: int, gain: int, facts: Mapping[str,
     said = {
         "steps": sums.steps,
         "each_ns": round(ns / sums.steps),
-        "share": ns / sums.whole,
+        "part_share": ns / sums.whole,
         "step_ns": round(sums.whole / sums.steps),
         **facts,
     }
@@ -55,7 +55,24 @@ def often(context: Context, name: Name, mine: list[CallSum]) -> Iterator[Finding
         "call": ", ".join(s.name for s in mine[:3]),
         "total_ns": total,
         "mean_ns": round(total / count),
-        "share": total / whole,
+        "part_share": total / whole,
         "launches": launches(context),
     }
     yield at_most(context, name, facts, total)
+
+
+def kernels(context: Context, name: Name, *types: str) -> Iterator[Finding]:
+    """Kernels of some types in op_statistic that come OFTEN times and take SHARE of all kernels' time, at most what is gained."""
+    sums = [] if context.trace.task else op_sums(context.trace)
+    mine = [s for s in sums if s.op_type in types and s.core != "AI_CPU"]
+    count, total = sum(s.count for s in mine), sum(s.total_ns for s in mine)
+    whole = sum(s.total_ns for s in sums)
+    if count >= OFTEN and total >= SHARE * whole:
+        facts = {
+            "count": count,
+            "top": ", ".join(s.op_type for s in mine[:3]),
+            "total_ns": total,
+            "part_share": total / whole,
+            "mean_ns": round(total / count),
+        }
+        yield at_most(context, name, facts, total)

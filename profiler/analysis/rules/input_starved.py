@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from profiler.analysis.context import Context
-from profiler.analysis.edits import Aside
-from profiler.analysis.judge import REPEAT_MIN, WARNING, Name, judged
+from profiler.analysis.edits import Aside, OwnTime
+from profiler.analysis.judge import REPEAT_MIN, WARNING, Name, judged, severity, weight
 from profiler.analysis.rules.host import idle_of, in_markers, items, marked, submission
 from profiler.findings import Evidence, Finding
 
@@ -18,7 +19,8 @@ EVIDENCE_MOST = 3
 
 def input_starved(context: Context) -> Iterator[Finding]:
     """Fires when the device is idle for 3 % of the window while a thread loads data (marker dataloader), the worst single time
-    left out: the first step of an epoch alone is no finding. Gain: another thread loads one item ahead."""
+    left out: the first step of an epoch alone is no finding. Gain: another thread loads one item ahead; beside it
+    stands what enough workers gain, by which the severity goes."""
     spans = marked(context, "dataloader")
     inside = (spans.ends > context.window[0]) & (spans.starts < context.window[1])
     starts, ends = np.maximum(spans.starts[inside], context.window[0]), np.minimum(spans.ends[inside], context.window[1])
@@ -30,6 +32,8 @@ def input_starved(context: Context) -> Iterator[Finding]:
     own = context.own_times
     own = own.only(in_markers(context, own, "dataloader") > 0)
     count = max(1, items(context, own.row))
+    loading = in_markers(context, own, "dataloader")
+    gone = max(0, context.gain((OwnTime(own.row, own.ns - loading),)))
     facts = {
         "count": len(starts),
         "total_ns": int((ends - starts).sum()),
@@ -37,14 +41,16 @@ def input_starved(context: Context) -> Iterator[Finding]:
         "idle_ns": int(idle.sum()),
         "idle_share": int(idle.sum()) / context.length,
         "per_step": round(count / context.count, 1),
+        "gone_ns": gone,
     }
     worst = np.argsort(-idle, kind="stable")[:EVIDENCE_MOST]
-    yield judged(
+    found = judged(
         context,
         NAME,
         facts,
-        (Aside(own.row, in_markers(context, own, "dataloader"), submission(context, own.row)),),
+        (Aside(own.row, loading, submission(context, own.row)),),
         confidence="high",
         evidence=tuple(Evidence("dataloader", int(starts[i]), int(ends[i]), "marker") for i in worst),
         sites=context.sites(own.row),
     )
+    yield replace(found, severity=severity(max(gone, weight(found)), context.length, "high"))

@@ -23,8 +23,14 @@ EVIDENCE_MOST = 3
 
 
 def launch_bound(context: Context) -> Iterator[Finding]:
-    """`in_stretches`; without launches the idle time itself from UNLINKED_SHARE of the window on, and with the sums of steps only
-    their free time from IDLE_SHARE on. Gain of these: the idle time, at most."""
+    """Fires when the device is idle for IDLE_SHARE of the window inside stretches of 20 and more kernels that were each launched
+    after the one before had ended.
+
+    Gain: the launching threads' own time in these stretches halved, at most; beside it stands what one launch for each stretch
+    would gain. A named cause that explains half of it (a wait, a compile, an allocation ...) carries the gain instead. Without
+    host calls the idle time itself is said from UNLINKED_SHARE of the window on, with the sums of steps only their free time from
+    IDLE_SHARE on; both at most.
+    """
     sums = steps_alone(context)
     if sums is not None:
         if sums.free >= IDLE_SHARE * sums.whole:
@@ -37,12 +43,7 @@ def launch_bound(context: Context) -> Iterator[Finding]:
 
 
 def in_stretches(context: Context) -> Iterator[Finding]:
-    """Fires when the device is idle for IDLE_SHARE of the window inside stretches of 20 and more kernels that were each launched
-    after the one before had ended.
-
-    Gain: the launching threads' own time in these stretches halved, at most; beside it stands what one launch for each stretch
-    would gain. A named cause that explains half of it (a wait, a compile, an allocation ...) carries the gain instead.
-    """
+    """The full form of the rule: each kernel of a stretch is known with its launch."""
     bound = context.views.launch_bound
     collected = sum(gaps.total("collection") for gaps in context.views.gaps.values())
     idle = bound.idle - min(bound.idle, collected)

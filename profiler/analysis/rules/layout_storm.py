@@ -10,6 +10,7 @@ import numpy as np
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.judge import NOTE, REPEAT_MIN, Name
+from profiler.analysis.rules import in_sums
 from profiler.analysis.rules.kernels import (
     LAYOUT,
     computing,
@@ -35,8 +36,9 @@ ORIGIN = ("NCHW", "NHWC", "ND", "NCDHW", "NDHWC")
 def layout_storm(context: Context) -> Iterator[Finding]:
     """Fires when TransData, Transpose and format casts take 5 % of the computing time, or half a percent of the window on the
     critical path. Gain: the run without them, but for those at the beginning and the end of a model, which its inputs and
-    outputs force. Silent when only those are there."""
+    outputs force. Silent when only those are there. With op_statistic alone: their time, at most."""
     if "op_type" not in context.trace.task:
+        yield from in_sums.kernels(context, NAME._replace(id="layout-storm-sums"), *LAYOUT)
         return
     rows = kernels(context)
     layout = of_type(context, rows, named(*LAYOUT))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from profiler.findings import Finding, Gain
 NAME = Name("memory-trouble", 71, "copy")
 FIT = 0.9  # R squared of a growth that is a leak
 GROWTH = 0.01  # of the device's memory over the steps
+GROWTH_ALONE = 0.05  # of the device's memory, where no steps tell what grows
 LASTING = 0.5  # of the slope in the later half of the steps: a cache that fills flattens
 TORN = 0.3  # of the reserved memory unused at its highest use
 TORN_BYTES = GIB
@@ -35,9 +37,11 @@ def memory_trouble(context: Context) -> Iterator[Finding]:
     over 5 and more steps, and still at half that pace in the later half; (b) for fragmentation: over 30 % and 1 GiB of the
     reserved memory unused at its highest use; (c) above 90 % of the device with allocations that failed or took 1 ms and more
     (gain: these calls); (d) for room: under half of the memory used in a run that launches bind (rule 23; gain: at most the idle
-    time a batch that fills the memory saves). Silent for caches that level off and below 5 steps."""
+    time a batch that fills the memory saves). Silent for caches that level off, and below 5 steps, where
+    only growth through all tenths of the recorded time by GROWTH_ALONE of the device is said."""
     for use in context.views.memory:
         yield from _leak(context, use)
+        yield from _growth(context, use)
         yield from _fragmentation(use)
         yield from _nearly_full(context, use)
         yield from _room(context, use)
@@ -64,6 +68,25 @@ def _leak(context: Context, use: Memory) -> Iterator[Finding]:
         "owners": _owners(use),
     }
     yield Finding("memory-leak", NAME.number, NAME.layer, "warning", facts, None)
+
+
+def _growth(context: Context, use: Memory) -> Iterator[Finding]:
+    """Without steps: the highest use of every tenth of the time exceeds that of the one before, at half the pace in the later
+    half at least. Loading a model grows as well, and levels off."""
+    tenths = use.tenths
+    if use.slope is not None or not tenths or any(b <= a for a, b in pairwise(tenths)):
+        return
+    grown, late = tenths[-1] - tenths[0], tenths[-1] - tenths[4]
+    if grown < GROWTH_ALONE * context.chip.memory or late < LASTING * (tenths[4] - tenths[0]):
+        return
+    facts = {
+        "device": use.device,
+        "first_bytes": tenths[0],
+        "last_bytes": tenths[-1],
+        "grown_bytes": grown,
+        "owners": _owners(use),
+    }
+    yield Finding("memory-growth", NAME.number, NAME.layer, "warning", facts, None)
 
 
 def _fragmentation(use: Memory) -> Iterator[Finding]:

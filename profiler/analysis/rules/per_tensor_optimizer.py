@@ -24,10 +24,12 @@ ELEMENTWISE = (
     "Pows", "Addcmul", "Addcdiv", "Lerp", "Maximum", "Neg", "Cast", "TensorMove", "Identity", "ZerosLike", "Fill", "MemSet",
     "Reciprocal",
 )  # fmt: skip
+MOMENTS = (("Sqrt", "Rsqrt"), ("Addcdiv", "RealDiv", "Div"))  # one of each: an update by moments (Adam)
 
 
 def per_tensor_optimizer(context: Context) -> Iterator[Finding]:
-    """Fires when each step ends with 50 and more element-wise kernels of few types on one stream, behind others. Gain: one
+    """Fires when each step ends with 50 and more element-wise kernels of few types on one stream, behind others or with
+    the operators of an update by moments. Gain: one
     kernel per type, that lasts as long as the longest of them or as its bytes take, and one launch for it. Silent where Foreach
     or fused optimizers run already: their kernels end the run."""
     task = context.trace.task
@@ -41,11 +43,17 @@ def per_tensor_optimizer(context: Context) -> Iterator[Finding]:
         tail = _tail(simple[group])
         run = rows[group][len(group) - tail :]
         kinds = np.unique(column(context.trace, "task", "op_type")[run])
-        if KERNELS_MIN <= tail < len(group) and len(kinds) <= KINDS_MOST:
+        alone = tail == len(group) and not _moments(context, kinds)
+        if tail >= KERNELS_MIN and not alone and len(kinds) <= KINDS_MOST:
             runs.append(run)
     if len(runs) * 2 <= context.count:
         return
     yield _finding(context, runs)
+
+
+def _moments(context: Context, kinds: Array) -> bool:
+    names = {context.trace.strings[int(k)] for k in kinds}
+    return all(names.intersection(either) for either in MOMENTS)
 
 
 def _steps(context: Context, rows: Array) -> list[Array]:

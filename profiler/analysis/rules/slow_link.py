@@ -18,6 +18,7 @@ from profiler.findings import Finding
 NAME = Name("slow-link", 61, "communication")
 SLOW = 0.7  # of the median speed of the kind and size (catalogue)
 OTHERS = 2  # further links of the kind, at least, and more normal ones than slow ones
+ENOUGH = 128 * MIB  # in sums: so much tells a speed, for communication_matrix does not count the transfers
 LARGE = SIZE_CLASSES.index(MIB) + 1  # first size class of 1 MiB and more; smaller transfers tell latency, not speed
 SHARED = 0.5  # of the slow transfers' time beside others of the pair: then the link is shared, not slow
 
@@ -37,8 +38,8 @@ class Slow(NamedTuple):
 
 
 def slow_links(links: Sequence[Link]) -> list[Slow]:
-    """Pairs below SLOW of their kind over REPEAT_MIN transfers of 1 MiB or more, where the others are normal; by what they
-    cost."""
+    """Pairs below SLOW of their kind over REPEAT_MIN transfers of 1 MiB or more (sums: ENOUGH bytes), where the others are
+    normal; by what they cost."""
     found = []
     for key in {(k.link, k.size_class) for k in links if k.size_class >= LARGE}:
         alike = [k for k in links if (k.link, k.size_class) == key]
@@ -53,7 +54,7 @@ def slow_links(links: Sequence[Link]) -> list[Slow]:
                 peers=len(alike) - 1,
             )
             for k in slow
-            if k.transfers >= REPEAT_MIN
+            if k.transfers >= REPEAT_MIN or (k.sums and k.bytes >= ENOUGH)
         ]
     return sorted(found, key=lambda s: (-s.lost, s.src, s.dst))
 
@@ -121,7 +122,11 @@ def links_in_sums(tables: dict[str, dict[str, list[object]]]) -> list[Link]:
     table = tables.get("communication_matrix", {})
     sums: dict[tuple[int, int, str, int], list[int]] = {}
     columns = [table.get(n, []) for n in ("src", "dst", "transport", "bytes", "time")]
-    for src, dst, transport, size, time in zip(*columns, strict=False):
+    columns.append(table.get("name") or [""] * len(columns[0]))
+    single = any(not str(n).startswith("total") for n in columns[5])  # a total adds up the other rows once more
+    for src, dst, transport, size, time, name in zip(*columns, strict=False):
+        if single and str(name).startswith("total"):
+            continue
         if not (isinstance(src, int) and isinstance(dst, int) and isinstance(size, int) and isinstance(time, int)):
             continue
         if src == dst or time <= 0 or size <= 0:
@@ -131,7 +136,7 @@ def links_in_sums(tables: dict[str, dict[str, list[object]]]) -> list[Link]:
         for place, value in enumerate((1, size, time)):
             total[place] += value
     return [
-        Link(src, dst, transport, kind, count, size, time, size // count, size / time, 1.0)
+        Link(src, dst, transport, kind, count, size, time, size // count, size / time, 1.0, sums=True)
         for (src, dst, transport, kind), (count, size, time) in sums.items()
     ]
 

@@ -16,7 +16,8 @@ SIZE_CLASSES = (4 * KIB, 64 * KIB, MIB, 16 * MIB)  # upper borders; transfers of
 
 class Link(NamedTuple):
     """One pair of ranks over one kind of link and one size class (index into SIZE_CLASSES, len = larger). speed: bytes per
-    ns = GB/s. ratio: speed against the median of its kind and class, 1.0 where it is alone."""
+    ns = GB/s. ratio: speed against the median of its kind and class, 1.0 where it is alone.
+    sums: of communication_matrix, whose rows add up transfers without counting them."""
 
     src: int
     dst: int
@@ -28,6 +29,7 @@ class Link(NamedTuple):
     median_bytes: int
     gbps: float
     ratio: float
+    sums: bool = False
 
 
 def links(basis: Basis) -> tuple[Link, ...]:

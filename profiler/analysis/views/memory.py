@@ -26,7 +26,8 @@ class Memory(NamedTuple):
     """One device. peak, at: highest allocated and when; reserved: highest reserved; fragmentation_share: 1 - allocated/reserved
     while that much is reserved, with the most that was allocated then (None where no reservation was recorded). samples: rows
     that is told from. owners: what lived at the peak. slope: growth per step of the allocated bytes at step ends, fit: its R
-    squared (None below SLOPE_MIN steps), late_slope: of the later half of the steps. allocs, frees: events inside the window.
+    squared (None below SLOPE_MIN steps), late_slope: of the later half of the steps. tenths: highest allocated bytes
+    in each tenth of the recorded time (none where one of them has no row). allocs, frees: events inside the window.
 
     Where several components report, the curves are those of the framework's allocator: pools do not add up to one curve."""
 
@@ -42,6 +43,7 @@ class Memory(NamedTuple):
     frees: int
     samples: int = 0
     late_slope: float | None = None
+    tenths: tuple[int, ...] = ()
 
 
 def memory(basis: Basis) -> tuple[Memory, ...]:
@@ -96,7 +98,16 @@ def _of_device(basis: Basis, table: Columns, rows: Array, device: int) -> Memory
         int((inside & (event == FREE)).sum()),
         len(rows),
         late,
+        _tenths(table["time"][rows], allocated),
     )
+
+
+def _tenths(time: Array, allocated: Array) -> tuple[int, ...]:
+    borders = np.linspace(float(time[0]), float(time[-1]), 11)[:10]
+    first = np.searchsorted(time, borders.astype(np.int64))
+    if (np.diff(np.append(first, len(time))) <= 0).any():
+        return ()
+    return tuple(int(v) for v in np.maximum.reduceat(allocated, first))
 
 
 def _allocator(basis: Basis, table: Columns, rows: Array) -> Array:

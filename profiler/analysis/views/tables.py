@@ -218,7 +218,7 @@ def _peers(context: Context) -> Iterable[Row]:
 
 def _links(context: Context) -> Iterable[Row]:
     for link in context.views.links:
-        yield link._asdict()
+        yield {name: value for name, value in link._asdict().items() if name != "sums"}  # none of these is of sums
 
 
 def _clocks(context: Context) -> Iterable[Row]:

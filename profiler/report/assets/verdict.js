@@ -26,6 +26,7 @@ function summary(report) {
     const off = measured ? percent(Math.abs(modelled - measured) / measured) : say("unknown");
     lines.push(element("p", { class: "quiet", text: say("verdict.replay", { off, explained: percent(explained) }) }));
   }
+  if (report.modelErrors) lines.push(element("p", { class: "quiet", text: report.modelErrors }));
   return element("div", {}, ...lines);
 }
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from cli.smi_look import records
 from diag.smi_text import parse
+from npu.driver.door import DeviceInfo, Snapshot
+from npu.units import GIB
 
 pytest.importorskip("prometheus_client")
 
@@ -19,7 +23,7 @@ AT = 1_700_000_000.5
 def samples(name: str) -> dict[str, dict[str, float]]:
     """Metric -> chip id (and pid) -> value."""
     made: dict[str, dict[str, float]] = {}
-    for family in families(parse((SAMPLES / name).read_bytes().decode()), AT):
+    for family in families(parse((SAMPLES / name).read_bytes().decode()), at=AT):
         for one in family.samples:
             assert one.timestamp == AT
             which = "/".join(one.labels[label] for label in ("id", "process_id") if label in one.labels)
@@ -61,9 +65,28 @@ def test_a_failure_leaves_the_version() -> None:
     assert samples("fail_8005_no_driver.txt").keys() == {"npu_exporter_version_info"}
 
 
+def test_what_the_driver_knows_of_simulated_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One device at 85 % of its cube cores with two faults, an error in its memory; a chip without HBM has no figures of it."""
+    monkeypatch.setenv("NPU_STATE_DIR", str(tmp_path))
+    busy = DeviceInfo(0, "Ascend910B3", "Alarm", "0000:C1:00.0", 200.0, 50, 85, 12, 0, 4 * GIB, 64 * GIB, 0, 0, 1850,
+                      ("80E01801 HBM multi-bit ECC error", "80C98009 AI Core error"), (), memory_busy=31, current_mhz=925,
+                      double_bits=2, isolated=1)  # fmt: skip
+    small = replace(busy, soc="Ascend310P3", faults=())
+    said = [
+        {f.name.removeprefix("npu_chip_info_"): f.samples[0].value
+         for f in families(records(Snapshot("25.5.0", "7.8", (device,)), "25.5.0"), (device,), at=AT)}
+        for device in (busy, small)
+    ]  # fmt: skip
+    wanted = {"cube_utilization": 85, "vector_utilization": 12, "aicore_current_freq": 925, "hbm_bandwidth_utilization": 31,
+              "hbm_ecc_enable_flag": 1, "hbm_ecc_double_bit_error_cnt": 2, "hbm_ecc_total_double_bit_error_cnt": 2,
+              "hbm_ecc_double_bit_isolated_pages_cnt": 1, "error_code": 0x80E01801, "error_code_1": 0x80C98009}  # fmt: skip
+    assert {name: said[0][name] for name in wanted} == wanted and "error_code_2" not in said[0]
+    assert said[1].keys() & wanted.keys() == {"vector_utilization", "cube_utilization", "aicore_current_freq"}
+
+
 def test_labels() -> None:
     text = parse((SAMPLES / "info_910B4_x2_24.1.rc2_busy.txt").read_text(encoding="utf-8"))
-    power = next(family for family in families(text, AT) if family.name == "npu_chip_info_power")
+    power = next(family for family in families(text, at=AT) if family.name == "npu_chip_info_power")
     assert list(power.samples[0].labels) == [
         "id",
         "model_name",

@@ -15,6 +15,7 @@ from cli.commands.query import query
 from cli.commands.trace_check import check
 from cli.common import CliError
 from cli.terminal import Language
+from profiler.trace import Unreadable
 
 SETS = {"Task Type": "AI_CORE"}
 
@@ -51,6 +52,25 @@ def test_merge_says_what_it_did(trace: Path, tmp_path: Path, capsys: pytest.Capt
     assert times[0] == 0 and times[-1] == 1090
     with pytest.raises(CliError, match="exists already"):
         merge([trace, trace], out)
+
+
+def test_merge_goes_on_without_an_empty_file_and_says_what_was_lost(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut_short, empty, day_later = (tmp_path / f"{n}.json" for n in ("cut", "empty", "later"))
+    cut_short.write_text(trace.read_text()[:-40])
+    empty.write_text("")
+    day_later.write_text(json.dumps([{"ph": "X", "name": "k", "pid": 9, "tid": 1, "ts": 86_400_000_000, "dur": 5}]))
+    assert merge([trace, cut_short, empty], tmp_path / "m.json") == 0
+    said = capsys.readouterr()
+    assert "empty.json is empty (0 bytes): left out" in said.err and "cut.json: the end of cut.json: the file is truncated" in said.out
+    with pytest.raises(Unreadable, match="is empty"):
+        merge([trace, empty], tmp_path / "n.json")
+    assert merge([trace, day_later], tmp_path / "o.json", offset=["1ms"]) == 0
+    assert "86400 s apart" in capsys.readouterr().err
+    assert merge([trace, trace], tmp_path / "p.json", offset=["1ms"]) == 0
+    said = capsys.readouterr()
+    assert "is named twice" in said.err and "apart" not in said.err
 
 
 @pytest.mark.parametrize(("given", "match"), [

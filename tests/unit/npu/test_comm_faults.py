@@ -119,8 +119,9 @@ def test_a_rank_that_comes_after_the_time_out_is_named_by_the_early_one(monkeypa
             pass_time(150 * 10**9)
         return reduce_once(me), me.said
 
-    (code, said), _ = play(2, body)
+    (code, said), (late_code, late_said) = play(2, body)
     assert code == TIMED_OUT and "remote rank: [1]" in said and "within 100 s" in said
+    assert late_code == TIMED_OUT and "remote rank: [0]" in late_said  # which has left
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ MEDIANS = {
     "elementwise": 0.11,
     "fill": 0.08,
     "grouped_matmul": 0.13,
-    "layout": 0.17,
+    "layout": 0.06,
     "matmul": 0.07,
     "matmul_fp32": 0.17,
     "matmul_int8": 0.09,

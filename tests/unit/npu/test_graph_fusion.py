@@ -192,7 +192,7 @@ def test_stale_shapes_are_told_and_not_used(tmp_path):
     assert "Relu_y" in summary.warnings[0] and "[1, 3, 8, 7]" in summary.warnings[0]
 
 
-@pytest.mark.parametrize("data, code", [(b"", "E16004"), (b"\xff\xff not a model", "E13005")])
+@pytest.mark.parametrize("data, code", [(b"", "E13005"), (b"\x08\x07", "E16004"), (b"\xff\xff not a model", "E13005")])
 def test_files_that_are_no_model(tmp_path, data, code):
     from npu.graph.compile import compile
     from npu.graph.options import conversion

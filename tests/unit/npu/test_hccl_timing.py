@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import runpy
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -168,3 +170,11 @@ def test_a_slow_link_slows_its_pair_and_a_slow_rank_all_of_its_transfers():
     assert slow[0, 1] == pytest.approx(4 * usual[0, 1]) and slow[1, 0] == pytest.approx(usual[1, 0])
     late = {(t.src, t.dst): t.end for t in timing.play(steps, rank)}
     assert all((late[pair] > 2 * usual[pair]) == (2 in pair) for pair in usual)
+
+
+def test_the_page_has_what_the_model_predicts_for_a2() -> None:
+    """By hand: an all-reduce of 1 MiB over a mesh of eight sends 128 KiB over each link twice, 1.5 us and 28 bytes a ns."""
+    root = Path(__file__).parents[3]
+    lines = runpy.run_path(str(root / "bench" / "predicted_collectives.py"))["lines"]()
+    assert lines[0].startswith(f"| all_reduce | {2 * (1.5 + 131072 / 28000):.2f} us |")
+    assert "\n".join(lines) in (root / "docs" / "hccl_test.md").read_text(encoding="utf-8")

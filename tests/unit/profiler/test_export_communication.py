@@ -10,6 +10,7 @@ from typing import Any
 
 import profiler
 from npu import events
+from profiler.analysis.context import Context
 from profiler.export import (
     communication_json,
     communication_statistic,
@@ -25,6 +26,7 @@ from tests.made import Made
 REAL = Path(__file__).parents[2] / "data" / "real" / "collectives"
 STAMP = "20261130120000"
 NOW = datetime(2026, 11, 30, 12, 0, 0, 7000)
+GROUP = 103 * 2**32 + 103  # "g": both hashes of one letter are its number
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -51,7 +53,7 @@ def reduce_once() -> Made:
 
 def test_times_and_bandwidth_of_a_collective(tmp_path: Path) -> None:
     communication_json.write(reduce_once().trace(), tmp_path)
-    held = json.loads((tmp_path / "communication.json").read_text())["step"]["collective"]["hcom_allReduce__1_0_1@g"]
+    held = json.loads((tmp_path / "communication.json").read_text())["step"]["collective"][f"hcom_allReduce__1_0_1@{GROUP}"]
     assert held["Communication Time Info"] == {
         "Start Timestamp(us)": 100.0, "Elapse Time(ms)": 0.1, "Transit Time(ms)": 0.045, "Wait Time(ms)": 0.03,
         "Synchronization Time(ms)": 0.02, "Idle Time(ms)": 0.025, "Wait Time Ratio": 0.4,
@@ -60,7 +62,7 @@ def test_times_and_bandwidth_of_a_collective(tmp_path: Path) -> None:
     for transport in ("HCCS", "SDMA"):  # the local reduce is no transfer over a link
         info = held["Communication Bandwidth Info"][transport]
         assert (info["Transit Size(MB)"], info["Transit Time(ms)"], info["Bandwidth(GB/s)"]) == (4.0, 0.04, 100.0)
-    links = json.loads((tmp_path / "communication_matrix.json").read_text())["step"]["collective"]["allreduce-total@g"]
+    links = json.loads((tmp_path / "communication_matrix.json").read_text())["step"]["collective"][f"allreduce-total@{GROUP}"]
     assert links["0-1"]["Transport Type"] == "HCCS" and links["0-0"]["Transport Type"] == "LOCAL"
 
 
@@ -151,6 +153,30 @@ def test_time_of_a_step(tmp_path: Path) -> None:
         "30.000",
         "20.000",
     ]
+
+
+def test_times_under_overlap_are_those_of_the_breakdown(tmp_path: Path) -> None:
+    """Two steps, by hand in us. Step 1: C = [20, 60) + [100, 120) = 60, M = [50, 90) + [110, 140) = 70, both at once [50, 60) and
+    [110, 120) = 20, so 50 alone; busy [20, 90) + [100, 140) of [20, 140): 10 free. Step 2 launches [210, 260) and M [250, 320),
+    which runs on 20 behind the step's end: 50, 70, 10 at once, none free; a kernel that M launched is no computation."""
+    made = Made()
+    made.marker("step", "ProfilerStep#1", 0, 200)
+    made.marker("step", "ProfilerStep#2", 200, 300)
+    for number, (launch, start, end) in enumerate(((5, 20, 60), (6, 100, 120), (205, 210, 260))):
+        made.api("launch", launch, launch + 1, level="node", correlation=number)
+        made.task("kernel", start, end, name=f"k{number}", correlation=number)
+    for number, (launch, start, end) in enumerate(((7, 50, 90), (8, 110, 140), (240, 250, 320)), 10):
+        made.api("launch", launch, launch + 1, level="node", correlation=number)
+        made.comm("op", f"hcom_allReduce__1_{number}_1", start, end, correlation=number)
+    made.task("kernel", 255, 280, name="reduction", stream=9, correlation=12)
+    step_trace_time.write(made.trace(), tmp_path / "s.csv")
+    found = rows(tmp_path / "s.csv")
+    named = ("Computing", "Communication(Not Overlapped)", "Overlapped", "Communication", "Free", "Stage", "Preparing")
+    assert [[float(row[n]) for n in named] for row in found] == [
+        [60, 50, 20, 70, 10, 120, 20], [50, 60, 10, 70, 0, 110, 10]]  # fmt: skip
+    ours = Context(made.trace()).breakdown
+    assert [[ns / 1000 for ns in (b.computing, b.communication_not_overlapped, b.overlapped, b.communication, b.free, b.stage,
+                                  b.preparing or 0)] for b in ours] == [[float(row[n]) for n in named] for row in found]  # fmt: skip
 
 
 def test_the_torch_npu_layout_reads_back_alike(tmp_path: Path) -> None:

@@ -77,3 +77,15 @@ def test_captures_of_ours_and_other_folders_are_none(tmp_path: Path) -> None:
     made(tmp_path / PROF, "npuscope/meta.json", "host/info.json")
     made(tmp_path / "notes", "a.txt")
     assert find(tmp_path) == [] and find(tmp_path / "absent") == []
+
+
+def test_result_folders_some_levels_down_are_found(tmp_path: Path) -> None:
+    for node in ("node1", "node0"):
+        made(tmp_path / "job" / node / PROF, "host/data/a.slice_0", "device_0/data/b.slice_0")
+    assert [f.path.parent.name for f in find(tmp_path)] == ["node0", "node1"]
+
+
+def test_a_framework_folder_without_a_prof_folder_lacks_the_device(tmp_path: Path) -> None:
+    made(tmp_path / "h_1_20261202164829000_ascend_pt", "FRAMEWORK/torch.op_range", "profiler_info_0.json")
+    (found,) = find(tmp_path)
+    assert "no PROF_* folder" in told(found, "en").what and told(found, "en").lacking

@@ -95,6 +95,39 @@ def test_what_is_left_is_always_the_end_of_each_table(tmp_path_factory: pytest.T
         assert left == list(range(facts.get("dropped", {}).get(table, 0), total))
 
 
+def test_damaged_rows_are_left_out_and_the_others_put_in_order(tmp_path: Path) -> None:
+    made = Capture(tmp_path, Collection())
+    write = made.writer("task")
+    for n in (2, 0, 1, 3):
+        row = dict.fromkeys(TASK, -1) | {"start": n * 1000, "end": n * 1000 + 500, "device": 0, "stream": 0, "kind": 2}
+        row |= {"end": 10} if n == 1 else {"kind": 99} if n == 3 else {}
+        write(*row.values())
+    mark = made.writer("marker")
+    for n in (5, 4):
+        mark(n, n, 0, 0, -7, -1, -1, -1, 2)
+    made.close()
+    trace = read(made.prof)
+    assert trace.task["start"].tolist() == [0, 2000]
+    assert trace.marker["start"].tolist() == [4, 5] and trace.marker["name"].tolist() == [-1, -1]
+    assert [m.what for m in trace.missing] == ["2 rows of task"]
+
+
+def test_columns_stated_wrongly_are_read_as_this_version_writes_them_and_absent_ones_are_unknown(tmp_path: Path) -> None:
+    made = Capture(tmp_path, Collection())
+    api(made.writer("api"), 7)
+    task(made.writer("task"), 7)
+    made.close()
+    path = made.folder / "meta.json"
+    facts = json.loads(path.read_text())
+    facts["tables"]["api"][1] = ["end", "q"]
+    last = facts["tables"]["kernel"].pop(-2)[0]
+    path.write_text(json.dumps(facts))
+    trace = read(made.prof)
+    assert trace.api["start"].tolist() == [7000] and last != "ok"
+    assert trace.task["start"].tolist() == [7000]
+    assert [m.what for m in trace.missing] == ["the columns of api"]
+
+
 FULL = """
 import resource, signal, sys
 from pathlib import Path

@@ -6,7 +6,7 @@ import pytest
 
 from profiler.analysis import analyze
 from tests.made import Made
-from tests.unit.profiler.eager import Eager
+from tests.unit.profiler.eager import Eager, bare
 from tests.unit.profiler.said import loud, said
 
 
@@ -127,6 +127,41 @@ class TestMissingGears:
 
     def test_clean_one_launch_each(self) -> None:
         assert said(model([SHAPE, "16,3,224,224"] * 5, launches=1, state="static"), "missing-gears") == []
+
+
+def padding(after: str, conv: float = 60, taken: str | None = None) -> Made:
+    """Five times a conversion of 20 from [8, 12, 56, 56] and a convolution right behind it that takes the result; then 40."""
+    formats = {"in_formats": "NCHW", "out_formats": "NC1HWC0"}
+    return bare(
+        [
+            ("TransData", 20, {"in_shapes": "8,12,56,56", "out_shapes": after, **formats}),
+            ("Conv2D", conv, {"in_shapes": f"{taken or after};9,1,16,16", "out_shapes": "8,1,56,56,16"}),
+            ("Relu", 40, {"in_shapes": "8,1,56,56,16", "out_shapes": "8,1,56,56,16"}),
+        ]
+        * 5
+    )
+
+
+class TestPaddedLayout:
+    def test_positive(self) -> None:
+        """12 channels become 16: 4/3 of the elements. 60 become 45, five times."""
+        (finding,) = said(padding("8,1,56,56,16"), "missing-gears")
+        assert finding.id == "padded-layout"
+        assert (finding.facts["count"], finding.facts["total_ns"], finding.facts["times"]) == (5, 300_000, 1.33)
+        assert (finding.facts["before"], finding.facts["after"]) == ("8,12,56,56", "8,1,56,56,16")
+        assert finding.gain is not None and finding.gain.ns == pytest.approx(75_000, abs=5)
+
+    def test_near_miss_a_quarter_more(self) -> None:
+        assert said(padding("8,1,56,56,15"), "missing-gears") == []
+
+    def test_near_miss_the_next_kernel_takes_something_else(self) -> None:
+        assert said(padding("8,1,56,56,16", taken="8,12,56,56"), "missing-gears") == []
+
+    def test_near_miss_a_small_kernel(self) -> None:
+        assert said(padding("8,1,56,56,16", conv=0.2), "missing-gears") == []
+
+    def test_clean_nothing_is_padded(self) -> None:
+        assert said(padding("8,1,56,56,12"), "missing-gears") == []
 
 
 class TestGraphReplayMiss:
