@@ -8,7 +8,7 @@ import tempfile
 
 from hypothesis import settings
 
-settings.register_profile("shared machine", deadline=None)
+settings.register_profile("shared machine", deadline=None, max_examples=60)
 settings.load_profile("shared machine")
 
 _logs = tempfile.TemporaryDirectory(prefix="npuscope-test-logs-")

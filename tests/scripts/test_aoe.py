@@ -40,6 +40,7 @@ def measured(start, number: int) -> int:
     return int((task["end"] - task["start"])[rows].sum())
 
 
+@pytest.mark.slow
 def test_atc_uses_what_aoe_found_and_the_device_is_faster(start, net):
     assert start(*ATC).code == 0
     plain = sum(kernel(k.work, find("Ascend910B3")).duration for k in om.load(net / "net.om").kernels)
@@ -85,6 +86,7 @@ def test_refusals_are_two_lines(start, net, words, part):
     assert first.startswith("aoe: ") and part in first and second.startswith("  next: ")
 
 
+@pytest.mark.slow
 def test_a_damaged_bank_is_named_by_both(start, net):
     bank = net / "bank" / "op" / "Ascend910B3" / "tiling.json"
     bank.parent.mkdir(parents=True)
@@ -102,6 +104,7 @@ def test_help_names_the_jobs(start):
     assert start("aoe").code == 2
 
 
+@pytest.mark.slow
 def test_an_operator_of_ones_own_runs_and_is_tuned(start):
     ran = start("python", "-m", "npu", str(SAMPLE), env={"PYTHONPATH": str(SAMPLE.parents[2])})
     assert ran.code == 0, ran.err

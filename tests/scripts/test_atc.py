@@ -85,6 +85,7 @@ def test_help_names_the_options_and_loads_nothing_heavy(folder):
     assert "--soc_version" in done.stdout and "--op_precision_mode" in done.stdout.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_the_other_modes_write_json(folder):
     assert atc(folder, "--framework=5", "--model=net.onnx", "--output=net", "--soc_version=Ascend910B3",
                "--input_shape=x:1,3,8,8").returncode == 0
@@ -110,6 +111,7 @@ def test_modes_without_what_they_need(folder, arguments, code):
     assert done.returncode == 255 and code in done.stdout and "Traceback" not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_conversion_can_leave_the_report_too(folder):
     done = atc(folder, "--framework=5", "--model=net.onnx", "--output=net", "--soc_version=Ascend910B3", "--input_shape=x:1,3,8,8",
                "--check_report=report.json")

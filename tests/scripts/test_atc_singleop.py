@@ -27,6 +27,7 @@ def convert(start, tmp_path: Path, text: str, *words: str):
     return start("atc", "--singleop=op.json", *(words or ("--output=ops", "--soc_version=Ascend910B3")))
 
 
+@pytest.mark.slow
 def test_operators_of_a_list_become_files_that_a_program_runs(start, tmp_path):
     done = convert(start, tmp_path, json.dumps([ADD, CAST, LABEL]))
     assert done.code == 0 and "ATC run success" in done.out

@@ -195,6 +195,7 @@ os._exit(0)
     assert all(name in ("", f"mark number {n} " + "x" * 100) for n, name in enumerate(names)) and names[2000]
 
 
+@pytest.mark.slow
 def test_the_storage_limit_of_a_run_is_told_and_a_wrong_one_refused(start: Run, tmp_path: Path) -> None:
     for text in ("1GB", "199MB", "x"):
         ran = start("msprof", "run", "--storage-limit", text, "script.py", script=OPEN + "work(1)\n")

@@ -150,6 +150,7 @@ def test_the_mended_samples_are_silent(start: Run, tmp_path: Path) -> None:
         assert (ran.code, ran.err.splitlines()[-1]) == (0, "msprof: hazards found: 0"), ran.err
 
 
+@pytest.mark.slow
 def test_a_program_keeps_its_exit_code_and_the_finding_is_in_the_report(start: Run) -> None:
     assert hazards(start, "up(a); down(b)\nsys.exit(3)", code=3) == [("write-read", -1, 0)]
     (prof,) = start("msprof", "export", "--help").profs

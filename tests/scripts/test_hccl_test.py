@@ -36,6 +36,7 @@ def test_the_form_of_the_real_tool(start: Run) -> None:
     assert all(a[1] < b[1] for a, b in pairwise(found))
 
 
+@pytest.mark.slow
 def test_a_cluster_of_4096_within_a_minute_and_2_gb(start: Run) -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     ran = start("hccl_test", "all_reduce", "-b", "8K", "-e", "1G", "-f", "2", "-p", "8", "--servers", "512", timeout=60)
@@ -86,6 +87,7 @@ def test_mistakes_are_two_lines(start: Run, words: tuple[str, ...], what: str, n
     assert what in lines[0] and next in lines[1]
 
 
+@pytest.mark.slow
 def test_scaling_is_a_table_and_a_page(start: Run) -> None:
     ran = start("hccl_test", "scaling", "--compute", "100ms", "--gradients", "512M", "--bucket", "25M", "--output", "curve.html")
     lines = ran.out.splitlines()

@@ -52,6 +52,7 @@ def test_an_edge_that_an_earlier_event_orders_needs_none():
     assert crossing == [(2, 4), (3, 5)]
 
 
+@pytest.mark.slow
 def test_branches_overlap_on_the_device_and_compute_the_same(start, tmp_path, branches):
     summary = convert(branches, tmp_path, **ORIGIN)
     assert {k.stream for k in summary.model.kernels} == {0, 1} and len(summary.model.events) == 1

@@ -51,6 +51,7 @@ def test_the_current_folder_is_the_default_and_the_environment_reaches_the_progr
     assert exports(ran.profs[0]) == [] and list(ran.profs[0].glob("msprof_*.db"))
 
 
+@pytest.mark.slow
 def test_export_and_query_of_what_is_there(start: Run) -> None:
     start("msprof", "--output=out", "python", "script.py", script=COPIES)
     ran = start("msprof", "--export=on", "--output=out")
@@ -87,6 +88,7 @@ def test_a_raw_folder_of_the_real_collector_is_named_with_the_missing_step(start
     assert ours.code == 1 and "not exported" in ours.err and ours.out == ""
 
 
+@pytest.mark.slow
 def test_our_export_writes_only_what_is_asked_for(start: Run) -> None:
     start("msprof", "run", "--no-summary", "--output", "out", "script.py", script=COPIES)
     ran = start("msprof", "export", "out", "--as", "csv")
@@ -99,6 +101,7 @@ def test_our_export_writes_only_what_is_asked_for(start: Run) -> None:
 
 
 @pytest.mark.parametrize(("lang", "word"), [("en", "Critical path"), ("zh", "关键路径")])
+@pytest.mark.slow
 def test_the_report_is_one_page_in_the_chosen_language(start: Run, lang: str, word: str) -> None:
     start("msprof", "run", "--no-summary", "--output", "out", "script.py", script=COPIES)
     ran = start("msprof", "report", "out", "-o", "a.html", "--lang", lang)

@@ -13,6 +13,8 @@ import profiler
 from npu import events
 from tests.scripts.conftest import Run
 
+pytestmark = pytest.mark.slow
+
 HEAD = """
 import os, sys, time
 import acl, hccl

@@ -160,6 +160,7 @@ def test_python_m_npu_runs_a_script_unrecorded(start: Run) -> None:
     assert ran.out == "done\n" and not ran.profs and sys.version
 
 
+@pytest.mark.slow
 def test_work_that_is_slower_here_than_on_the_device_is_said_under_realtime(start):
     """A copy on the device is over in half a millisecond there; this host moves its bytes in many times that."""
     script = """

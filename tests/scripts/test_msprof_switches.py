@@ -20,6 +20,8 @@ from cli.native.msprof import main
 from tests import made_onnx
 from tests.scripts.conftest import BIN, Ran, Run
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = """
 import acl, mstx, numpy as np, sys, time
 acl.init(); acl.rt.set_device(0)

@@ -123,6 +123,7 @@ def test_a_collective_whose_other_rank_does_not_come(told: Callable[[str], tuple
     assert "waits for AllReduce of group" in thread["waits_for"] and "as rank 0" in thread["waits_for"]
 
 
+@pytest.mark.slow
 def test_a_wait_that_ends_is_told_no_longer(told: Callable[[str], tuple[int, dict[str, object]]], tmp_path: Path) -> None:
     told("""
         acl.rt.stream_wait_event(a, e)

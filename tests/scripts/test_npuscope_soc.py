@@ -3,6 +3,8 @@
 import csv
 import json
 
+import pytest
+
 SCRIPT = """
 import acl
 acl.init(); acl.rt.set_device(0)
@@ -51,6 +53,7 @@ def test_an_unknown_group_is_refused(start, tmp_path):
     assert "--aic-metrics=Everything does not exist" in ran.err
 
 
+@pytest.mark.slow
 def test_a_model_shows_the_group_asked_for(start, tmp_path):
     import onnx
     from onnx import TensorProto, helper

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.scripts.acl_script import said
 
 POLL = """
@@ -118,6 +120,7 @@ print(acl.get_recent_err_msg().splitlines()[0])
     ]
 
 
+@pytest.mark.slow
 def test_a_polling_thread_does_not_run_the_clock_away(start):
     """It polls with long time-outs while the main thread works in short steps: the main thread's device section stays short."""
     assert said(

@@ -101,6 +101,7 @@ print(acl.mdl.get_dynamic_batch(d), acl.mdl.get_dynamic_hw(d, -1))
     ) == ["2 [[10, 4, 10, 1], [20, 4, 20, 1]]", "({'batchCount': 0, 'batch': []}, 0) ({'hwCount': 0, 'hw': []}, 0)"]
 
 
+@pytest.mark.slow
 def test_a_model_takes_float16_where_the_converter_was_told_so(start, tmp_path):
     """Classifiers of the samples are converted with --input_fp16_nodes and fed half as many bytes."""
     nodes = [made_onnx.node("Mul", "x k", "y")]

@@ -107,6 +107,7 @@ def test_a_rank_that_comes_too_late(start: Run) -> None:
         pytest.param("operation", "op", "all_reduce", "broadcast", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_a_rank_that_calls_something_else(kind: str, parameter: str, local: str, remote: str, start: Run) -> None:
     _, said, verdict = play(start, kind)
     assert {rank: facts["code"] for rank, facts in said.items()} == dict.fromkeys(range(RANKS), 507048)

@@ -73,6 +73,7 @@ def test_several_streams_and_no_wait_after_each_submission(tmp_path: Path) -> No
     assert found.measured > 0.5 * found.before["window"]["length_us"] / 1000  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_preprocessing_beside_the_device(tmp_path: Path) -> None:
     found = ran("host-preprocessing", tmp_path)
     before = causes(found.before)
@@ -82,6 +83,7 @@ def test_preprocessing_beside_the_device(tmp_path: Path) -> None:
     assert found.measured == pytest.approx(gain(before["host-preprocess"]), rel=0.15)
 
 
+@pytest.mark.slow
 def test_copies_beside_the_model(tmp_path: Path) -> None:
     found = ran("copies-cost-more", tmp_path)
     before = causes(found.before)
@@ -93,6 +95,7 @@ def test_copies_beside_the_model(tmp_path: Path) -> None:
     assert found.measured == pytest.approx(gain(before["copy-exposed"]), rel=0.15)
 
 
+@pytest.mark.slow
 def test_a_pool_instead_of_buffers_for_every_frame(tmp_path: Path) -> None:
     found = ran("allocation-per-frame", tmp_path)
     before = causes(found.before)
@@ -105,6 +108,7 @@ def test_a_pool_instead_of_buffers_for_every_frame(tmp_path: Path) -> None:
     assert 4 < float(first[1]) < 6 and 28 < float(first[2]) < 32 and 7.5 < float(second[2]) < 8.5
 
 
+@pytest.mark.slow
 def test_a_stream_for_each_feed(tmp_path: Path) -> None:
     found = ran("one-stream", tmp_path)
     before = causes(found.before)

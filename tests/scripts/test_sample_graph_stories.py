@@ -18,6 +18,7 @@ def test_the_whole_life_of_a_model(start):
     assert "built for Ascend310P3; this device is an Ascend910B3" in ran.out
 
 
+@pytest.mark.slow
 def test_three_writes_to_memory_against_one(start):
     ran = start("python", str(SAMPLES / "three-writes" / "run.py"), timeout=120)
     assert ran.code == 0, ran.out + ran.err
@@ -28,6 +29,7 @@ def test_three_writes_to_memory_against_one(start):
     assert float(fused[2]) < 0.65 * float(unfused[2])
 
 
+@pytest.mark.slow
 def test_an_open_shape_is_nearly_ten_times_slower_than_gears(start):
     ran = start("python", str(SAMPLES / "dynamic-shape" / "run.py"), timeout=120)
     assert ran.code == 0, ran.out + ran.err

@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 SAMPLE = Path(__file__).parents[2] / "samples" / "model-too-new"
 
 

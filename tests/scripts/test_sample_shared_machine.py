@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.scripts.conftest import Run
+
+pytestmark = pytest.mark.slow
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "shared-machine"
 

@@ -1,5 +1,7 @@
 """The session for people who come from onnxruntime: the same calls, the same numbers, refusals by name."""
 
+import pytest
+
 from tests.made_onnx import conv_bn, model, node, weights
 
 SCRIPT = """
@@ -36,6 +38,7 @@ SCRIPT = """
 """
 
 
+@pytest.mark.slow
 def test_one_script_for_both(start, tmp_path):
     made = model([*conv_bn(), node("Relu", "n", "y")], "y", weights(), {"x": ["N", 3, 8, 8]})
     (tmp_path / "m.onnx").write_bytes(made.SerializeToString())

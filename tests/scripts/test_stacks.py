@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import profiler
 from profiler.findings import Evidence
 from tests.scripts.conftest import Run
@@ -55,6 +57,7 @@ def test_without_the_option_nothing_of_it_is_there(start: Run) -> None:
     assert "stack" not in trace.api and trace.strings[int(trace.api["site"][0])] == f"{ran.folder}/script.py:3"
 
 
+@pytest.mark.slow
 def test_they_are_shown_where_one_asks_who_called(start: Run) -> None:
     ran = start("msprof", "run", "--stacks", "--clock", "model", "script.py", script=SCRIPT)
     said = start("msprof", "analyze", str(ran.profs[0])).out

@@ -10,6 +10,8 @@ import pytest
 from tests.made_onnx import convert, model, node
 from tests.scripts.conftest import Run
 
+pytestmark = pytest.mark.slow
+
 BLOCKS = 12
 SCRIPT = """
     import numpy as np

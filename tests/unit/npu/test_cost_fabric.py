@@ -44,6 +44,7 @@ def test_median_errors_per_operation(rows):
     assert sum(left.values()) == 15  # transfers to and from the host, and rows without a size
 
 
+@pytest.mark.slow
 def test_rows_left_out_are_met_as_well(rows):
     bench = load("fit_collectives")
     errors: dict[str, list[float]] = {}

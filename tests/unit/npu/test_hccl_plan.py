@@ -73,6 +73,7 @@ def test_one_server_and_one_column_stand_for_the_whole_cluster(op, algo):
 
 
 @pytest.mark.parametrize("op", ["all_reduce", "all_gather", "reduce_scatter"])
+@pytest.mark.slow
 def test_the_formula_for_long_columns_equals_stepping_up_to_512(op, monkeypatch):
     for servers in (16, 128, 512):
         column = topology.of("910B", servers, 1)
@@ -88,6 +89,7 @@ def test_a_payload_larger_than_the_buffer_goes_in_loops():
     assert two == 2 * one
 
 
+@pytest.mark.slow
 def test_scaling_pays_latency_for_small_buckets_and_exposes_the_last_one():
     slow = scaling.Training(10e6, 512 * MIB, MIB)
     fast = scaling.Training(100e6, 512 * MIB, 25 * MIB)
