@@ -6,9 +6,10 @@ channel.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from npu.graph.passes.base import NearMiss, Outcome, Work
+from npu.graph.passes.base import Outcome, Work
 from npu.graph.passes.matcher import is_constant
 from npu.graph.passes.rewriting import note, set_input, weight
 from npu.patterns import named
@@ -20,19 +21,24 @@ STATISTICS = ("scale", "bias", "mean", "variance")
 
 def run(work: Work) -> Outcome:
     """Fold every batch normalisation whose convolution feeds nothing else and whose values are all constant."""
+    return fold_all(work, NAME, "Conv")
+
+
+def fold_all(work: Work, name: str, convolution: str, own_refusal: Callable[[Any], str] | None = None, axis: int = 0) -> Outcome:
+    """Fold behind one kind of convolution; axis: of the filter's output channels. own_refusal: what that kind cannot do, ""."""
     outcome = Outcome()
     for norm in list(work.graph):
         if norm.op_type != "BatchNormalization" or norm.domain or not norm.inputs or norm.inputs[0] is None:
             continue
         conv = norm.inputs[0].producer()
-        if conv is None or conv.op_type != "Conv" or conv.domain:
+        if conv is None or conv.op_type != convolution or conv.domain:
             continue
         outcome.matched += 1
-        reason = refusal(conv, norm)
+        reason = (own_refusal(conv) if own_refusal is not None else "") or refusal(conv, norm)
         if reason:
-            outcome.near_misses.append(NearMiss(NAME, norm.name, reason))
+            outcome.refuse(name, norm, reason)
             continue
-        fold(work.graph, conv, norm)
+        fold(work.graph, conv, norm, axis)
         outcome.effected += 1
     return outcome
 

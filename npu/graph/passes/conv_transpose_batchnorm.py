@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from npu.graph.passes.base import Outcome, Work
-from npu.graph.passes.conv_batchnorm import fold, refusal
+from npu.graph.passes.conv_batchnorm import fold_all
 from npu.graph.passes.fusing import shape
 from npu.patterns import named
 
@@ -16,21 +16,7 @@ NAME = named("Conv2DTransposeBatchnormFusionPass").name
 
 
 def run(work: Work) -> Outcome:
-    outcome = Outcome()
-    for norm in list(work.graph):
-        if norm.op_type != "BatchNormalization" or norm.domain or not norm.inputs or norm.inputs[0] is None:
-            continue
-        conv = norm.inputs[0].producer()
-        if conv is None or conv.op_type != "ConvTranspose" or conv.domain:
-            continue
-        outcome.matched += 1
-        reason = _own_refusal(conv) or refusal(conv, norm)
-        if reason:
-            outcome.refuse(NAME, conv, reason)
-            continue
-        fold(work.graph, conv, norm, axis=1)
-        outcome.effected += 1
-    return outcome
+    return fold_all(work, NAME, "ConvTranspose", _own_refusal, axis=1)
 
 
 def _own_refusal(conv: Any) -> str:

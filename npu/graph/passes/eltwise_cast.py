@@ -6,8 +6,7 @@ from typing import Any
 
 from npu.graph.passes.base import Outcome, Work
 from npu.graph.passes.fusing import shape
-from npu.graph.passes.matcher import escapes
-from npu.graph.passes.vector_chain import ELEMENTWISE, FLOATS, LABEL, MOST
+from npu.graph.passes.vector_chain import ELEMENTWISE, FLOATS, LABEL, chain
 from npu.patterns import named
 
 NAME = named("TbeEltwiseCastFusionPass").name
@@ -23,17 +22,7 @@ def run(work: Work) -> Outcome:
         known = work.held.get(id(maker))
         if (known.label != LABEL or known.root is not maker) if known is not None else maker.op_type not in ELEMENTWISE:
             continue
-        outcome.matched += 1
-        members = [*work.members(maker), cast]
-        reason = escapes(members, cast)
-        if not reason and len(members) > MOST:
-            reason = f"the kernel would do {len(members)} operators, {MOST} fit"
-        if reason:
-            outcome.refuse(NAME, maker, reason)
-            continue
-        head = known.head if known is not None else maker
-        work.group([maker, cast], f"{LABEL}Cast", NAME, head=head, root=cast, rounds=True)
-        outcome.effected += 1
+        chain(work, outcome, NAME, f"{LABEL}Cast", maker, cast)
     return outcome
 
 

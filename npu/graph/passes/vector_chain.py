@@ -66,20 +66,24 @@ def run(work: Work) -> Outcome:
             if maker is None or not _vector(work, maker) or shape(value) != dims or maker in work.members(node):
                 continue
             known = work.held.get(id(maker))
-            if known is not None and known.root is not maker:
-                continue
-            outcome.matched += 1
-            members = [*work.members(maker), *work.members(node)]
-            reason = escapes(members, node)
-            if not reason and len(members) > MOST:
-                reason = f"the kernel would do {len(members)} operators, {MOST} fit"
-            if reason:
-                outcome.refuse(NAME, maker, reason)
-                continue
-            head = known.head if known is not None else maker
-            work.group([maker, node], LABEL, NAME, head=head, root=node, rounds=True)
-            outcome.effected += 1
+            if known is None or known.root is maker:
+                chain(work, outcome, NAME, LABEL, maker, node)
     return outcome
+
+
+def chain(work: Work, outcome: Outcome, name: str, label: str, maker: Any, node: Any) -> None:
+    """One kernel of what makes a value and the operator behind it, each with the members it has already; or a near miss."""
+    known = work.held.get(id(maker))
+    outcome.matched += 1
+    members = [*work.members(maker), *work.members(node)]
+    reason = escapes(members, node)
+    if not reason and len(members) > MOST:
+        reason = f"the kernel would do {len(members)} operators, {MOST} fit"
+    if reason:
+        outcome.refuse(name, maker, reason)
+        return
+    work.group([maker, node], label, name, head=known.head if known is not None else maker, root=node, rounds=True)
+    outcome.effected += 1
 
 
 def _vector(work: Work, node: Any) -> bool:
