@@ -1,4 +1,4 @@
-"""Operators of the user's own (npu.tbe.library) in a model: what onnx is told of them, their kernels, their arithmetic.
+"""Operators of the user's own (npu.tbe.custom_opp) in a model: what onnx is told of them, their kernels, their arithmetic.
 
 The .om needs no file of the user's: the computation goes into it as a local function, the schedule as the kernel's Work.
 """
@@ -19,7 +19,7 @@ from npu.graph.types import NAMES, node_of, operands
 from npu.ops import registry
 from npu.ops.node import Lowered, Misfit, Node, Operand
 from npu.soc import Soc
-from npu.tbe import TbeError, library
+from npu.tbe import TbeError, custom_opp
 from npu.tbe.kernel import work_of
 from npu.tbe.tensor import TYPES, Tensor
 
@@ -32,7 +32,7 @@ def offer(proto: Any) -> None:
     """Make the operators of the model's domains known to the library. AtcError E10055 for a file that cannot be run."""
     for domain in {o.domain for o in proto.opset_import} - {"", *registry.OURS}:
         try:
-            found = library.operators(domain)
+            found = custom_opp.operators(domain)
         except TbeError as error:
             raise AtcError("E10055", reason=error.what, more=(error.next,)) from error
         if found:
@@ -41,7 +41,7 @@ def offer(proto: Any) -> None:
 
 def ours(domain: str) -> bool:
     """Whether a domain has operators of the user's."""
-    return bool(domain) and domain not in registry.OURS and bool(library.known(domain))
+    return bool(domain) and domain not in registry.OURS and bool(custom_opp.known(domain))
 
 
 def lower(node: Node) -> Lowered:
@@ -58,7 +58,7 @@ def scheduled(made: Lowering | None, chip: Soc, own: bool) -> Lowering | None:
         return made
     node = made.node
     try:
-        operator = library.known(node.domain)[node.op_type]
+        operator = custom_opp.known(node.domain)[node.op_type]
         work = work_of(operator.scheduled(_computed(node), chip, own), node.op_type, chip)
     except TbeError as error:
         raise Misfit(node.name, f"{error.what}; {error.next}") from error
@@ -71,13 +71,13 @@ def _computed(node: Node) -> Tensor:
         raise TbeError(f"{node.op_type} has inputs of open shape", "fix them with --input_shape, or give gears")
     attributes = {n: v.decode("utf-8", "replace") if isinstance(v, bytes) else v for n, v in node.attributes.items()}
     attributes = {n: tuple(v) if hasattr(v, "__iter__") and not isinstance(v, str) else v for n, v in attributes.items()}
-    return library.known(node.domain)[node.op_type].made([(o.dims, o.dtype) for o in node.given], attributes)
+    return custom_opp.known(node.domain)[node.op_type].made([(o.dims, o.dtype) for o in node.given], attributes)
 
 
 def function(proto: Any, types: Mapping[str, Operand], opsets: Any) -> Any:
     """The FunctionProto that computes a node. AtcError E19999 where the operator does not take its inputs."""
     try:
-        operator = library.known(proto.domain)[proto.op_type]
+        operator = custom_opp.known(proto.domain)[proto.op_type]
         return body_of(_computed(node_of(proto, types)), operator.inputs, proto.op_type, opsets)
     except TbeError as error:
         reason = f"{proto.name}: {error.what}; {error.next}"
@@ -98,10 +98,10 @@ def schemas(proto: Any) -> Iterator[Any]:
     """An onnx schema for each operator of the domains of a model."""
     for domain in {o.domain for o in proto.opset_import}:
         if ours(domain):
-            yield from (_schema(operator) for operator in library.known(domain).values())
+            yield from (_schema(operator) for operator in custom_opp.known(domain).values())
 
 
-def _schema(operator: library.Operator) -> Any:
+def _schema(operator: custom_opp.Operator) -> Any:
     from onnx.defs import OpSchema
 
     allowed = [f"tensor({'float' if t == 'float32' else t})" for t in TYPES]
@@ -126,7 +126,7 @@ def _attribute(schema: Any, name: str, default: object) -> Any:
     return schema.Attribute(name, getattr(schema.AttrType, kind), required=False)
 
 
-def _inference(operator: library.Operator) -> Callable[[Any], None]:
+def _inference(operator: custom_opp.Operator) -> Callable[[Any], None]:
     """The type of the output, where the inputs are known: shapes.infer names a node that got none."""
 
     def infer(given: Any) -> None:

@@ -1,8 +1,8 @@
 """Operators written as what they compute and, apart from that, how: npu.tbe.dsl, create_schedule or auto_schedule, build."""
 
 from npu.tbe import dsl
+from npu.tbe.custom_opp import operator
 from npu.tbe.kernel import Kernel, build
-from npu.tbe.library import operator
 from npu.tbe.limits import TbeError
 from npu.tbe.plan import auto_schedule
 from npu.tbe.schedule import Schedule, create_schedule

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch import library as torch_library
 
 DTYPES = (torch.float16, torch.bfloat16)
 LOWER = ("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d.input", "conv_transpose3d.input", "convolution",
@@ -75,10 +76,10 @@ def _refused(*_args: Any, **_kwargs: Any) -> Any:
     )
 
 
-def register(library: torch.library.Library, anything: torch.library.Library) -> None:
+def register(library: torch_library.Library, anything: torch_library.Library) -> None:
     """Everything passes through autocast unchanged but for the operators of the lists."""
     key = "AutocastPrivateUse1"
-    anything.fallback(torch.library.fallthrough_kernel, key)
+    anything.fallback(torch_library.fallthrough_kernel, key)
     for names, chosen in ((LOWER, _lower), (FULL, _full), (WIDEST, _widest)):
         for name in names:
             plain, _, overload = name.partition(".")

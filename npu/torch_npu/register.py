@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import library as torch_library
 
 from npu.torch_npu import amp, copies, fallback, kernels, pinned, rnn, special
 
@@ -30,7 +31,7 @@ COMPOSITE = "CompositeImplicitAutograd"
 COMPUTED = ("CPU", "CompositeExplicitAutogradNonFunctional")
 LAYOUTS = ("sparse", "mkldnn", "quantize", "nested", "_cudnn", "miopen", "xnnpack", "mps", "vulkan", "fbgemm", "_mkldnn", "cslt")
 
-libraries: list[torch.library.Library] = []  # a library that is collected takes its kernels with it
+libraries: list[torch_library.Library] = []  # a library that is collected takes its kernels with it
 
 
 def _has(name: str, key: str) -> bool:
@@ -66,8 +67,8 @@ def _view(op: Any) -> Callable[..., Any]:
     return kernel
 
 
-def _library(namespace: str) -> torch.library.Library:
-    made = torch.library.Library(namespace, "IMPL")
+def _library(namespace: str) -> torch_library.Library:
+    made = torch_library.Library(namespace, "IMPL")
     libraries.append(made)
     return made
 
@@ -103,7 +104,7 @@ def _register() -> int:
         library.impl("scaled_dot_product_attention", special.attention, key)
     library.impl("_copy_from", copies.copy_from, KEY)
     for lazy in ("Conjugate", "Negative"):  # torch resolves these by a copy, so the copy itself has to take them as they are
-        library.impl("_copy_from", torch.library.fallthrough_kernel, lazy)
+        library.impl("_copy_from", torch_library.fallthrough_kernel, lazy)
     library.impl("_local_scalar_dense", copies.local_scalar, KEY)
     library.impl("resize_", copies.resize, KEY)
     library.impl("record_stream", lambda tensor, stream: None, KEY)

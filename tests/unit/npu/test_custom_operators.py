@@ -16,7 +16,7 @@ from npu.graph.options import conversion
 from npu.graph.precheck import result
 from npu.ops.compute import Session
 from npu.soc import find
-from npu.tbe import library
+from npu.tbe import custom_opp
 
 DOMAIN = "test.ops"
 FILE = """
@@ -50,10 +50,10 @@ def slow(x):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    place = tmp_path / "opp" / library.PLACE / "my_impl"
+    place = tmp_path / "opp" / custom_opp.PLACE / "my_impl"
     place.mkdir(parents=True)
     (place / "ops.py").write_text(FILE)
-    monkeypatch.setenv(library.VARIABLE, str(tmp_path / "opp"))
+    monkeypatch.setenv(custom_opp.VARIABLE, str(tmp_path / "opp"))
     monkeypatch.setenv("TUNE_BANK_PATH", str(tmp_path / "bank"))
     return tmp_path
 
@@ -96,7 +96,7 @@ def test_a_model_computes_what_the_operator_says(folder, nodes, wanted, opset):
 
 def test_the_om_needs_no_file_of_the_author(folder, monkeypatch):
     path = converted(folder, [own("Spread", "x", "y")], {"x": [48, 64]})
-    monkeypatch.delenv(library.VARIABLE)
+    monkeypatch.delenv(custom_opp.VARIABLE)
     assert Session(path).run({"x": X})[0].shape == (48, 64)
     assert [f.domain for f in __import__("onnx").load(path).functions] == ["ai.npu"]
 
@@ -147,7 +147,7 @@ def test_open_shapes_are_refused(folder):
 
 
 def test_a_file_that_cannot_be_run_is_named(folder):
-    bad = folder / "opp" / library.PLACE / "my_impl" / "bad.py"
+    bad = folder / "opp" / custom_opp.PLACE / "my_impl" / "bad.py"
     bad.write_text("import nothing_of_that_name\n")
     with pytest.raises(AtcError) as refused:
         converted(folder, [own("Spread", "x", "y")], {"x": [48, 64]})
@@ -155,8 +155,8 @@ def test_a_file_that_cannot_be_run_is_named(folder):
 
 
 def test_an_operator_that_gives_no_tensor_is_refused():
-    made = library.Operator("Odd", DOMAIN, lambda x: 3, ("x",), {})
+    made = custom_opp.Operator("Odd", DOMAIN, lambda x: 3, ("x",), {})
     with pytest.raises(tbe.TbeError, match="Odd gives int"):
         made.made([((4, 4), "float16")], {})
     with pytest.raises(tbe.TbeError, match="ZeroDivisionError"):
-        library.Operator("Odd", DOMAIN, lambda x: 1 / 0, ("x",), {}).made([((4, 4), "float16")], {})
+        custom_opp.Operator("Odd", DOMAIN, lambda x: 1 / 0, ("x",), {}).made([((4, 4), "float16")], {})
