@@ -34,7 +34,7 @@ TEXTS = {
 }
 ENUMS = {"level": events.LEVELS, "direction": events.DIRECTIONS, "host_kind": events.HOST_KINDS}
 BYTES = {"level", "direction", "host_kind", "kind", "event_code", "part", "blocking"}
-FLOATS = ("_ratio", "_time(us)", "_rate", "(%)", "value")
+FLOATS = ("read_bytes", "write_bytes", "_ratio", "_time(us)", "_rate", "(%)", "value")
 
 
 def ns(us: float) -> int:

@@ -16,6 +16,7 @@ from cli import record
 from cli.common import CliError
 from cli.native.collect import collection
 from cli.native.options import Refused, is_on, parse, usage
+from cli.native.reports import hidden_layers
 
 if TYPE_CHECKING:
     from profiler.trace import Trace
@@ -90,10 +91,19 @@ def _run(given: dict[str, str], application: list[str]) -> int:
 
 
 def _export(trace: Trace, given: dict[str, str]) -> None:
+    from profiler.export.iteration import NoIteration, within
     from profiler.export.msprof import export_msprof
 
     print(f"[INFO] Start export data in {trace.source}.")
-    export_msprof(trace, trace.source, only=("msprof_db",) if given.get("type") == "db" else ())
+    chosen = trace
+    if "iteration-id" in given or "model-id" in given:
+        number, model = int(given.get("iteration-id", 1)), given.get("model-id")
+        try:
+            chosen = within(trace, number, None if model is None else int(model))
+        except NoIteration as none:
+            raise Refused(f"Argument --iteration-id: invalid value: {number}. In {trace.source} {none.what}.") from none
+    hidden = hidden_layers(given["reports"]) if "reports" in given else frozenset()
+    export_msprof(chosen, trace.source, only=("msprof_db",) if given.get("type") == "db" else (), hidden=hidden)
     print(f"[INFO] Export all data in {trace.source} done.")
 
 

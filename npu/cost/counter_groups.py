@@ -98,12 +98,17 @@ def _misc(k: Kernels) -> Array:
     return np.where(known, 0.0 * k.core, _per_ns(k.units["vec"], k.core))
 
 
-def _beyond(k: Kernels) -> Array:
-    """0 where what a kernel touches stays in L2, 1 where all of it comes from memory (as npu.cost.chip.bandwidth)."""
+def beyond_l2(touched: Array, l2: int) -> Array:
+    """0 where the bytes a kernel touches stay in a cache of l2 bytes, 1 where all of them come from memory (as
+    npu.cost.chip.bandwidth); NaN stays."""
     import numpy as np
 
-    made: Array = np.clip(2 * (k.read + k.write) / k.soc.l2 - 1, 0.0, 1.0)
+    made: Array = np.clip(2 * touched / l2 - 1, 0.0, 1.0)
     return made
+
+
+def _beyond(k: Kernels) -> Array:
+    return beyond_l2(k.read + k.write, k.soc.l2)
 
 
 def _hits(which: str, ports: int, missed: bool) -> Callable[[Kernels], Array]:

@@ -1,6 +1,7 @@
-"""Sampled counters (AICORE_FREQ, NPU_MEM, HBM, DDR, LLC, QOS) and OVERLAP_ANALYSIS.
+"""Sampled counters (AICORE_FREQ, NPU_MEM, HBM, DDR, LLC, HCCS, PCIE, QOS) and OVERLAP_ANALYSIS.
 
-db_counters.csv says which column of which table a counter's name means; named groups of the pattern are columns too.
+db_counters.csv says which column of which table a counter's name means; named groups of the pattern are columns too. Where the
+table has the least, the most and the mean of a sample (joined by |), a counter of one value is all three.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def _series(trace: Trace) -> list[_Series]:
             groups = match.groupdict()
             mine = (counter["name"] == number) & (counter["device"] == device)
             series = made.setdefault((row["table"], device, *groups.values()), _Series(row["table"], device, groups))
-            series.columns[row["column"]] = (counter["time"][mine] + zero, counter["value"][mine] * float(row["factor"]))
+            for column in row["column"].split("|"):
+                series.columns[column] = (counter["time"][mine] + zero, counter["value"][mine] * float(row["factor"]))
             break
     return list(made.values())
 

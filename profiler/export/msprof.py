@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from profiler.export import (
+    aicpu,
     api_statistic,
     communication_json,
     communication_statistic,
+    dvpp,
     fusion_op,
     hbm,
+    hccs,
     info_json,
+    l2_cache,
     memory_record,
     msprof_db,
     msprof_tx,
@@ -23,13 +28,14 @@ from profiler.export import (
     op_statistic,
     op_summary,
     operator_memory,
+    pcie,
     readme,
     step_trace,
     step_trace_json,
     task_time,
     timeline_json,
 )  # fmt: skip
-from profiler.export.hardware_memory import sampled
+from profiler.export.samples import sampled
 from profiler.export.switches import switched_off
 from profiler.trace import Trace
 
@@ -49,20 +55,26 @@ FORMATS: tuple[Format, ...] = tuple(
     Format(module.NAME, module.write)
     for module in (
         timeline_json, op_summary, op_statistic, api_statistic, task_time, communication_statistic, step_trace, step_trace_json,
-        fusion_op, msprof_tx, msprof_tx_json, memory_record, operator_memory, npu_mem, npu_module_mem, hbm, msprof_db,
+        fusion_op, msprof_tx, msprof_tx_json, memory_record, operator_memory, npu_mem, npu_module_mem, hbm,
+        hccs, pcie, dvpp, l2_cache, aicpu, msprof_db,
     )
 )  # fmt: skip
 
 
 def export_msprof(
-    trace: Trace, prof_dir: Path, now: datetime | None = None, progress: Progress | None = None, only: Sequence[str] = ()
+    trace: Trace,
+    prof_dir: Path,
+    now: datetime | None = None,
+    progress: Progress | None = None,
+    only: Sequence[str] = (),
+    hidden: Collection[str] = (),
 ) -> list[Path]:
     """The files written, in order; every one of an export carries the same stamp, its local time in seconds.
 
     `now` is that time (default: the clock). When files of the same second are there, the next free second is taken: no
     earlier export is changed. `only`: names of FORMATS to write, none: all, and then README.txt too. Each file appears only
-    when it is complete, and only when what it is made of was collected (files.csv names the switch). FileNotFoundError when
-    prof_dir does not exist, OSError when the disk refuses.
+    when it is complete, and only when what it is made of was collected (files.csv names the switch). `hidden`: layers
+    that the timeline leaves out. FileNotFoundError when prof_dir does not exist, OSError when the disk refuses.
     """
     if not prof_dir.is_dir():
         raise FileNotFoundError(f"no folder {prof_dir}")
@@ -72,7 +84,9 @@ def export_msprof(
     made = info_json.write(trace, prof_dir)
     kinds = []
     off = switched_off(trace)
-    forms = [form for form in FORMATS if form.name not in off and (form.name in only or not only)]
+    timeline = Format(timeline_json.NAME, partial(timeline_json.write, hidden=hidden))
+    forms = [timeline if form.name == timeline.name else form for form in FORMATS]
+    forms = [form for form in forms if form.name not in off and (form.name in only or not only)]
     trace = sampled(trace)
     for done, form in enumerate(forms, 1):
         files = form.write(trace, folder, stamp)

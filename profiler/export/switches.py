@@ -1,4 +1,4 @@
-"""Which formats the switches of a collection leave out (files.csv names the switch of each)."""
+"""Which formats the switches of a collection leave out. files.csv names the switch of each, and whether it is usually off."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ def switched_off(trace: Trace) -> set[str]:
     collection = trace.meta.get("collection")
     asked = collection if isinstance(collection, dict) else {}
     rows = words.rows_of("files.csv")
-    off = {r["file"] for r in rows if r["switch"] and asked.get(r["switch"]) is False}
+    off = {r["file"] for r in rows if r["switch"] and asked.get(r["switch"], r["usual"] != "off") is False}
     return off | {r["file"] for r in rows if r["level"] == "l1" and asked.get("level") in ("off", "l0")}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from pathlib import Path
 
 from profiler.export import (
@@ -21,26 +22,31 @@ from profiler.trace import Trace
 NAME = "msprof"
 SLICE = 1_000_000  # events of one file; more are cut into msprof_slice_{i}_{stamp}.json
 Layer = Callable[[Trace, Flows], Iterator[list[str]]]
-LAYERS: tuple[Layer, ...] = (
-    timeline_host.events_of,
-    timeline_device.events_of,
-    timeline_comm.events_of,
-    timeline_flows.events_of,
-    timeline_counters.events_of,
-    timeline_marks.events_of,
-    timeline_overlap.events_of,
+# Layers by what --reports calls them; arrows need both ends, and each counter has a name of its own.
+LAYERS: tuple[tuple[tuple[str, ...], Layer], ...] = (
+    (("cann",), timeline_host.events_of),
+    (("ascend",), timeline_device.events_of),
+    (("communication",), timeline_comm.events_of),
+    (("cann", "ascend"), timeline_flows.events_of),
+    ((), timeline_counters.events_of),
+    (("msproftx",), timeline_marks.events_of),
+    (("overlap_analyse",), timeline_overlap.events_of),
 )
 
 
-def write(trace: Trace, folder: Path, stamp: str) -> list[Path]:
+def write(trace: Trace, folder: Path, stamp: str, hidden: Collection[str] = ()) -> list[Path]:
     """The file, or its slices, each an array of its own; no file for a trace without host calls, tasks and communication.
 
-    Arrows are texts of two events and count as one; a slice has at most SLICE texts.
+    hidden: layers to leave out, by the names of --reports. Arrows are texts of two events and count as one; a slice has at most
+    SLICE texts.
     """
     if not (trace.api or trace.task or trace.comm):
         return []
     pairs = flows(trace)
-    chunks = (events for layer in LAYERS for events in layer(trace, pairs) if events)
+    shown = [layer for names, layer in LAYERS if not set(names) & set(hidden)]
+    counters = partial(timeline_counters.events_of, hidden=hidden)
+    layers = [counters if layer is timeline_counters.events_of else layer for layer in shown]
+    chunks = (events for layer in layers for events in layer(trace, pairs) if events)
     paths: list[Path] = []
     for part in _slices(chunks):
         path = folder / f"{NAME}_slice_{len(paths)}_{stamp}.json"

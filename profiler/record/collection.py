@@ -30,6 +30,11 @@ class Collection:
     mstx_exclude: str = ""
     sys_hardware_mem: bool = False
     sys_hardware_mem_freq: int = 50
+    sys_interconnection: bool = False
+    sys_interconnection_freq: int = 50
+    dvpp: bool = False
+    l2: bool = False
+    aicpu: bool = False
     storage_limit: int = 0
     delay: int = 0
     duration: int = 0

@@ -51,6 +51,8 @@ ROWS = [
     (("--task-memory=on",), {"memory_record.csv", "operator_memory.csv"}, set()),
     (("--msproftx=on",), {"msprof_tx.csv", "msprof_tx.json"}, set()),
     (("--sys-hardware-mem=on",), {"npu_mem.csv", "hbm.csv"}, set()),
+    (("--sys-interconnection-profiling=on",), {"pcie.csv"}, set()),
+    (("--l2=on", "--aicpu=on", "--dvpp-profiling=on"), {"l2_cache.csv"}, set()),  # nothing ran on the AI CPU and the media engine
     (("--type=db",), set(), (ALWAYS | GRAPHS) - {"db"}),
     (("--ascendcl=off",), set(), {"api_statistic.csv"}),
     (("--task-time=off",), set(), {"op_summary.csv", "op_statistic.csv", "task_time.csv"} | GRAPHS),
@@ -221,7 +223,7 @@ acl.rt.get_run_mode()
     stamps = [float(r["timestamp(us)"]) for r in rows]
     assert np.allclose(np.diff(stamps), 10_000)
     average = {r["Metric"]: r for r in table(ran, "hbm")}["Average"]
-    assert float(average["Write(MB/s)"]) == pytest.approx((8 << 20) / 1e6 / ((len(rows) - 1) * 0.01), rel=0.01)
+    assert float(average["Write(MB/s)"]) == pytest.approx(8 / ((len(rows) - 1) * 0.01), rel=0.01)
     assert float(average["Read(MB/s)"]) == 0
 
 
@@ -230,9 +232,7 @@ acl.rt.get_run_mode()
     (("--msproftx=on", "--mstx-domain-include=a", "--mstx-domain-exclude=b"),
      "Argument --mstx-domain-include: it excludes --mstx-domain-exclude."),
     (("--aicore-shape=on",), "Argument --aicore-shape: it needs --task-time=l0; l1 has the shapes."),
-    (("--sys-interconnection-profiling=on",), "Argument --sys-interconnection-profiling: on is not available on the simulated NPU"),
-    (("--l2=on",), "Argument --l2: on is not available on the simulated NPU: the L2 cache is not modelled"),
-    (("--aicpu=on",), "Argument --aicpu: on is not available on the simulated NPU: the steps inside"),
+    (("--sys-cpu-profiling=on",), "Argument --sys-cpu-profiling: on is not available on the simulated NPU: processors of the"),
     (("--aic-mode=sample-based",), "Argument --aic-mode: sample-based is not available on the simulated NPU: counters are kept"),
     (("--host-sys=cpu",), "Argument --host-sys: cpu is not available on the simulated NPU: use the host's own tools"),
     (("--sys-io-profiling=on",), "Argument --sys-io-profiling: on is not available on the simulated NPU: network cards"),
@@ -244,6 +244,20 @@ def test_what_does_not_apply_is_refused_by_name(
 ) -> None:
     assert main([f"--output={tmp_path / 'out'}", *options, "python", "-c", "pass"]) == 255
     assert capsys.readouterr().out.startswith(f"[ERROR] {line}") and not (tmp_path / "out").exists()
+
+
+def test_one_iteration_is_exported_with_the_layers_that_are_wanted(start: Run, net: Path) -> None:
+    ran = collect(start, net)
+    (prof,) = ran.profs
+    shutil.rmtree(prof / "mindstudio_profiler_output")
+    (ran.folder / "reports.json").write_text('{"json_process": {"cann": false}}')
+    assert start("msprof", "--export=on", "--output=out", "--iteration-id=2", "--reports=reports.json").code == 0
+    kernels = table(ran, "op_summary")
+    assert len(kernels) == 2 and {r["Iteration ID"] for r in table(ran, "step_trace")} == {"1"}
+    names = {e["args"]["name"] for e in timeline(ran, "msprof") if e["name"] == "process_name"}
+    assert "Ascend Hardware" in names and "CANN" not in names
+    wrong = start("msprof", "--export=on", "--output=out", "--iteration-id=4")
+    assert wrong.code == 255 and "Argument --iteration-id: invalid value: 4." in wrong.out and "there are 3 iterations." in wrong.out
 
 
 def test_analyze_says_when_nothing_communicated(marked: Ran, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,8 @@ def test_both_spellings_and_the_application_behind_them() -> None:
     (["--storage-limit=100MB"],
      "Argument --storage-limit: invalid value: 100MB. Please input a size from 200MB to 4294967295MB."),
     (["--ouput=x"], "Argument --ouput: unrecognized option. Did you mean --output?"),
-    (["--l2=on"], "Argument --l2: on is not available on the simulated NPU: the L2 cache is not modelled."),
+    (["--instr-profiling=on"],
+     "Argument --instr-profiling: on is not available on the simulated NPU: instructions inside a kernel are not simulated."),
     (["--task-time=l2"], "Argument --task-time: l2 is not available on the simulated NPU: what l2 adds is not modelled."),
     (["--rule=all"], "Argument --rule: invalid value: all. Please input 'communication', 'communication_matrix' or "
      "'communication,communication_matrix'."),
