@@ -20,7 +20,7 @@ from profiler.read import clock_signs, flows, tables, times
 from profiler.read.chrome_groups import LAYERS, SIGNS, Groups
 from profiler.read.chrome_names import Processes
 from profiler.read.collect import Pile
-from profiler.read.events_json import ONE_A_LINE, Event, NotEvents, Source, opened
+from profiler.read.events_json import ONE_A_LINE, Event, NotEvents, Source, opened, unpacked
 from profiler.trace import Array, Columns, Missing, Trace, Unreadable
 
 FLOW_PHASES = "stf"
@@ -33,8 +33,8 @@ def looks_like_events(path: Path) -> bool:
     """True for a file that begins like a Chrome trace; also for a cut one."""
     try:
         with opened(path) as stream:
-            head = stream.read(1 << 16).lstrip(b"\xef\xbb\xbf \r\n\t")
-    except (OSError, EOFError):
+            head = unpacked(stream, 1 << 16)[0].lstrip(b"\xef\xbb\xbf \r\n\t")
+    except OSError:
         return False
     if head.startswith(b"["):
         return bool(re.match(rb"\[\s*(\{|\]|$)", head)) and (b'"ph"' in head or len(head) < 64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 
 from npu import events
 from profiler.read import tables
-from profiler.read.events_json import Event, opened
+from profiler.read.events_json import Event, opened, unpacked
 from profiler.trace import Array, Columns, Missing, Strings
 
 MOST_NAMES = 20_000  # places looked at for process names before the pass; later ones are still heard in the pass
@@ -213,8 +212,8 @@ def _named_early(path: Path) -> list[dict[str, Any]]:
         rest, begin = b"", 0  # begin: where in the window the search goes on
         while len(made) < MOST_NAMES:
             try:
-                block = stream.read(4 << 20)
-            except (OSError, EOFError, zlib.error):
+                block, _ = unpacked(stream, 4 << 20)
+            except OSError:
                 break
             window = rest + block
             at = window.find(mark, begin)

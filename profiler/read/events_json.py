@@ -64,12 +64,16 @@ LOOSE = msgspec.json.Decoder(list[Any], float_hook=str)
 
 
 class NotEvents(Exception):
-    """The file holds no list of events. what: "blank" or "lfs_pointer" where its first bytes say what it is, else ""."""
+    """The file holds no list of events. what: "blank", "lfs_pointer" or "nothing_unpacked" where its first bytes say what it is,
+    else ""."""
 
-    def __init__(self, head: bytes = b"") -> None:
+    def __init__(self, head: bytes = b"", packed: bool = False) -> None:
         super().__init__()
         text = head.strip(b"\xef\xbb\xbf \r\n\t\0")
-        self.what = "lfs_pointer" if text.startswith(b"version https://git-lfs") else "" if text else "blank"
+        if text:
+            self.what = "lfs_pointer" if text.startswith(b"version https://git-lfs") else ""
+        else:
+            self.what = "nothing_unpacked" if packed else "blank"
 
 
 class Source:
@@ -79,6 +83,7 @@ class Source:
         self.path = path
         self.beside: dict[str, Any] = {}
         self.problems: list[tuple[str, str]] = []
+        self._archive_ends = False  # what is packed ended in a damage
         self._repaired = self._odd = self._damages = self._commas = self._numbers = 0
 
     def events(self) -> Iterator[list[Event]]:
@@ -175,15 +180,11 @@ class Source:
 
     def _block(self, stream: BufferedIOBase, size: int) -> tuple[bytes, bool]:
         """Up to size more bytes, and whether the file ends there; a cut gzip file ends where it is cut."""
-        pieces: list[bytes] = []
-        have = 0
-        try:
-            while have < size and (piece := stream.read1(size - have)):
-                pieces.append(piece)
-                have += len(piece)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            self._tell(f"the end of {self.path.name}", f"the compressed file is truncated or damaged ({error})")
-        return b"".join(pieces), have < size
+        block, damage = unpacked(stream, size)
+        if damage is not None and not self._archive_ends:
+            self._archive_ends = True
+            self._tell(f"the end of {self.path.name}", f"the compressed file is truncated or damaged ({damage})")
+        return block, len(block) < size
 
     def _begin(self, stream: BufferedIOBase) -> tuple[bytearray, str]:
         """(first bytes of the events, form of the file: array, object, lines)."""
@@ -197,18 +198,18 @@ class Source:
             text = head.lstrip(b"\xef\xbb\xbf \r\n\t")
             if text.startswith(b"["):
                 if not re.match(rb"\[\s*[{\]]", text):
-                    raise NotEvents(bytes(head))
+                    raise NotEvents(bytes(head), self._archive_ends)
                 return bytearray(text[1:]), "array"
             if ONE_A_LINE.match(text):
                 return bytearray(text), "lines"
             if not text.startswith(b"{") or len(head) > MOST_HEAD:
-                raise NotEvents(bytes(head))
+                raise NotEvents(bytes(head), self._archive_ends)
             found = ARRAY.search(head)
             if found:
                 before = bytes(head[: found.start()]).lstrip(b"\xef\xbb\xbf \r\n\t").rstrip(b", \r\n\t")
                 self._keep(before + b"}")
                 return bytearray(head[found.end() :]), "object"
-        raise NotEvents(bytes(head))
+        raise NotEvents(bytes(head), self._archive_ends)
 
     def _keep(self, text: bytes) -> None:
         """Top-level values beside the events; what is cut or unreadable there is no loss of events."""
@@ -356,6 +357,19 @@ def opened(path: Path) -> BufferedIOBase:
         with stream:
             return BytesIO(stream.read().decode("utf-16", "replace").encode())
     return gzip.GzipFile(fileobj=stream) if magic == b"\x1f\x8b" else stream
+
+
+def unpacked(stream: BufferedIOBase, size: int) -> tuple[bytes, Exception | None]:
+    """Up to size more bytes, and what kept a damaged gzip file from giving more of them."""
+    pieces: list[bytes] = []
+    have = 0
+    try:
+        while have < size and (piece := stream.read1(size - have)):
+            pieces.append(piece)
+            have += len(piece)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        return b"".join(pieces), error
+    return b"".join(pieces), None
 
 
 def repaired(text: bytes) -> bytes:

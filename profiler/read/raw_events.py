@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from profiler.read import times
-from profiler.read.events_json import Event, Source, opened
+from profiler.read.events_json import Event, Source, opened, unpacked
 from profiler.trace import Array, Strings
 
 NONE = times.NONE
@@ -84,7 +84,7 @@ def read(path: Path, where: str = "") -> Raw:
     source = Source(path)
     made = of_events(source.events(), path, where or path.name)
     with opened(path) as stream:
-        made.text_times = bool(TEXT_TIMES.search(stream.read(1 << 16)))
+        made.text_times = bool(TEXT_TIMES.search(unpacked(stream, 1 << 16)[0]))
     made.beside, made.problems = source.beside, source.problems
     return made
 

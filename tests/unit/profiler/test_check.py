@@ -123,6 +123,23 @@ def test_a_file_cut_in_an_event(tmp_path: Path) -> None:
     assert "cut_archive" in {d.id for d in check(tmp_path / "cut.json.gz").defects}
 
 
+@pytest.mark.parametrize("kept", [0.2, 0.5, 0.9])
+def test_a_short_archive_that_is_cut_tells_what_was_unpacked(tmp_path: Path, kept: float) -> None:
+    """Its whole text is less than one block of reading."""
+    packed = gzip.compress(json.dumps([kernel(n, 100 * n + 1) for n in range(60)]).encode())
+    (tmp_path / "cut.json.gz").write_bytes(packed[: int(len(packed) * kept)])
+    found = [d for d in check(tmp_path / "cut.json.gz").defects if d.id == "cut_archive"]
+    assert len(found) == 1 and 0 <= found[0].facts["events"] < 60
+
+
+def test_an_archive_of_which_nothing_can_be_unpacked(tmp_path: Path) -> None:
+    packed = gzip.compress(json.dumps([kernel(n, 100 * n + 1) for n in range(60)]).encode())
+    (tmp_path / "bad.json.gz").write_bytes(packed[:10] + b"\xff" * 40 + packed[50:])
+    assert {d.id for d in check(tmp_path / "bad.json.gz").defects} == {"nothing_unpacked"}
+    (tmp_path / "crc.json.gz").write_bytes(packed[:-8] + b"\0" * 8)
+    assert [d.id for d in check(tmp_path / "crc.json.gz").defects].count("cut_archive") == 1
+
+
 def test_json_that_is_no_trace(tmp_path: Path) -> None:
     path = tmp_path / "page.json"
     path.write_text('{"error": "not found"}')
