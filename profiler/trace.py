@@ -205,6 +205,11 @@ class Trace:
             return 0, 0
         return min(int(t["start"].min()) for t in tables), max(int(t["end"].max()) for t in tables)
 
+    def devices(self) -> list[int]:
+        """Devices that did something, in order."""
+        found = [np.unique(t["device"]) for t in (self.task, self.comm) if t]
+        return sorted({int(d) for ids in found for d in ids.tolist() if d >= 0})
+
     def tasks_of(self, *kinds: str) -> Array:
         """Mask over task rows whose kind is one of the names (npu.events.KINDS)."""
         found = np.zeros(len(self.task), bool)

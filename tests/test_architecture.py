@@ -24,7 +24,7 @@ PACKAGES = ("npu", "profiler", "diag", "cli")
 # Importable by all; among themselves only downwards: each imports at most what stands before it.
 VOCABULARY = ("npu.units", "npu.dtypes", "npu.soc", "npu.errors", "npu.events", "npu.patterns", "npu.cost", "npu.aipp")
 # The same for the parts of the profiler, and for diag where the table below says so.
-PROFILER_VOCABULARY = ("profiler.trace", "profiler.findings", "profiler.intervals", "profiler.texts")
+PROFILER_VOCABULARY = ("profiler.trace", "profiler.findings", "profiler.intervals", "profiler.samples", "profiler.texts")
 
 # part -> what it may import besides itself, the standard library, other distributions and VOCABULARY
 DIRECTION: dict[str, tuple[str, ...]] = {
@@ -61,6 +61,7 @@ DIRECTION: dict[str, tuple[str, ...]] = {
     "profiler.trace": ("profiler.findings",),
     "profiler.findings": (),
     "profiler.intervals": (),
+    "profiler.samples": ("profiler.trace",),
     "profiler.texts": ("profiler.findings",),
     "profiler.record": PROFILER_VOCABULARY,
     "profiler.read": PROFILER_VOCABULARY,

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from profiler.export.timeline_overlap import devices_of
 from profiler.trace import Trace
 
 HEAD = ("Job Info", "Device ID", "Dir Name", "Collection Time", "Model ID", "Iteration Number", "Top Time Iteration", "Rank ID")
@@ -27,7 +26,7 @@ def _lines(trace: Trace) -> list[tuple[str, ...]]:
     rank = str(ranks[0]) if len(ranks) == 1 else NOTHING
     return [
         (NOTHING, str(device), str(Path(trace.source).name), when, _models(trace, device), NOTHING, NOTHING, rank)
-        for device in devices_of(trace)
+        for device in trace.devices()
     ]
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from contextlib import closing
 
 from npu import soc
+from npu.cost.power import activity, celsius, watts
 from npu.driver.door import DeviceInfo, DriverError, ProcessInfo, Snapshot
 from npu.driver.machine import Machine, own_memory
-from npu.driver.power import activity, celsius, watts
 from npu.driver.state import Client, Facts, Table, Use
 from npu.soc import Soc
 from npu.units import MIB

@@ -14,7 +14,6 @@ import numpy as np
 from profiler.export import chrome, info_json, words
 from profiler.export.database import Database, schema
 from profiler.export.overlap import overlap
-from profiler.export.timeline_overlap import devices_of
 from profiler.trace import Array, Trace
 
 
@@ -80,7 +79,7 @@ def _nominal_clock(database: Database, trace: Trace) -> None:
     """A simulated device runs at its nominal clock from the first event on; a device with samples has told its own."""
     chip = info_json.chip(trace)
     sampled = {s.device for s in _series(trace) if s.table == "AICORE_FREQ"}
-    devices = [d for d in devices_of(trace) if d not in sampled]
+    devices = [d for d in trace.devices() if d not in sampled]
     if chip is not None:
         begin = chrome.unix_zero(trace) + trace.span()[0]
         database.facts("AICORE_FREQ", [(device, begin, chip.cube_mhz) for device in devices])
@@ -89,7 +88,7 @@ def _nominal_clock(database: Database, trace: Trace) -> None:
 def _overlap(database: Database, trace: Trace) -> None:
     """Types are the places of the four sets in ENUM_OVERLAP_ANALYSIS_TYPE, which is their order in the timeline too."""
     first = 1
-    for device in devices_of(trace):
+    for device in trace.devices():
         for kind, spans in enumerate(overlap(trace, device).values()):
             ids = first + np.arange(len(spans.starts))
             zero = chrome.unix_zero(trace)

@@ -13,7 +13,6 @@ from npu import soc
 from npu.units import US
 from profiler.export import chrome
 from profiler.export.files import whole
-from profiler.export.timeline_overlap import devices_of
 from profiler.trace import Trace
 
 # Chip generation as the real parser numbers it, by chip family. 5 for split-core chips and 0, 1 are certain; 2 and 7 follow
@@ -28,7 +27,7 @@ def write(trace: Trace, prof_dir: Path) -> list[Path]:
     A device folder is made for every device that ran something. Facts the trace does not know are "" or 0.
     """
     made = []
-    for folder, suffix, device in [("host", "", None), *((f"device_{d}", f".{d}", d) for d in devices_of(trace))]:
+    for folder, suffix, device in [("host", "", None), *((f"device_{d}", f".{d}", d) for d in trace.devices())]:
         place = prof_dir / folder
         place.mkdir(exist_ok=True)
         facts = {f"info.json{suffix}": _info(trace, device), "sample.json": _sample(trace),
@@ -73,7 +72,7 @@ def _info(trace: Trace, device: int | None) -> dict[str, Any]:
     facts = _host(trace)
     versions: Mapping[str, Any] = meta.get("versions") or {}
     ranks = meta.get("ranks") or [-1]
-    devices = devices_of(trace)
+    devices = trace.devices()
     uid, hostname = host_identity(trace)
     cpus = int(facts.get("cpus", 0))
     return {
@@ -108,7 +107,7 @@ def _sample(trace: Trace) -> dict[str, Any]:
     command = trace.meta.get("command", "")
     metrics = str(collection.get("aic_metrics", "PipeUtilization"))
     return {
-        "result_dir": "", "devices": ",".join(map(str, devices_of(trace))), "stream_enabled": "on",
+        "result_dir": "", "devices": ",".join(map(str, trace.devices())), "stream_enabled": "on",
         "app": command if isinstance(command, str) else " ".join(map(str, command)),
         "prof_level": str(collection.get("level", "l1")), "ai_core_profiling": "on", "ai_core_profiling_mode": "task-based",
         "ai_core_metrics": metrics, "aicore_sampling_interval": 10, "aiv_profiling": "on", "aiv_profiling_mode": "task-based",

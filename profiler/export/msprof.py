@@ -35,8 +35,8 @@ from profiler.export import (
     task_time,
     timeline_json,
 )  # fmt: skip
-from profiler.export.samples import sampled
 from profiler.export.switches import switched_off
+from profiler.samples.sampler import sampled
 from profiler.trace import Trace
 
 OUTPUT = "mindstudio_profiler_output"

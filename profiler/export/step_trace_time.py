@@ -9,7 +9,6 @@ import numpy as np
 from profiler.export.files import whole
 from profiler.export.flows import launch_times
 from profiler.export.overlap import ROWS, overlap_of, working
-from profiler.export.timeline_overlap import devices_of
 from profiler.export.torch_steps import Numbered, steps
 from profiler.intervals import Spans, intersect, length, union
 from profiler.trace import Array, Trace
@@ -26,7 +25,7 @@ def write(trace: Trace, path: Path) -> list[Path]:
     Work belongs to the step that launched it, also where it ends later. Computing + not overlapped + free = stage. Preparing:
     from the step's beginning to the device's first work of it.
     """
-    lines = [line for device in devices_of(trace) for line in _lines(trace, device)]
+    lines = [line for device in trace.devices() for line in _lines(trace, device)]
     if not lines:
         return []
     with whole(path, replace=True) as out:

@@ -11,7 +11,6 @@ import numpy as np
 from npu import soc
 from profiler.export import chrome, columns, words
 from profiler.export.flows import Flows
-from profiler.export.timeline_overlap import devices_of
 from profiler.trace import Array, Trace
 
 CLOCK = "AI Core Freq"
@@ -45,7 +44,7 @@ def events_of(trace: Trace, _flows: Flows, hidden: Collection[str] = ()) -> Iter
         yield [f'{head}{time}","args":{{{",".join(parts)}}},"ph":"C"}}' for time, *parts in
                zip(columns.microseconds(curve.times + zero), *values, strict=True)]  # fmt: skip
     if trace.meta.get("simulated") and "freq" not in hidden:
-        for device in devices_of(trace):
+        for device in trace.devices():
             pid = chrome.process_id(trace, chrome.FREQUENCY, device)
             if pid not in named:
                 yield [*chrome.metadata(pid, chrome.FREQUENCY, device), *_nominal_clock(trace, pid, zero + trace.span()[0])]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from profiler.export import chrome, columns
 from profiler.export.flows import Flows
 from profiler.export.overlap import ROWS, overlap
@@ -15,7 +13,7 @@ from profiler.trace import Trace
 def events_of(trace: Trace, _flows: Flows) -> Iterator[list[str]]:
     """Per device four threads, one for each set of times."""
     zero = chrome.unix_zero(trace)
-    for device in devices_of(trace):
+    for device in trace.devices():
         sets = overlap(trace, device)
         if not any(len(s.starts) for s in sets.values()):
             continue
@@ -30,9 +28,3 @@ def events_of(trace: Trace, _flows: Flows) -> Iterator[list[str]]:
                     for start, duration in zip(columns.microseconds(spans.starts[part] + zero),
                                                columns.microseconds(spans.ends[part] - spans.starts[part]), strict=True)
                 ]
-
-
-def devices_of(trace: Trace) -> list[int]:
-    """Devices that did something, in order."""
-    found = [np.unique(t["device"]) for t in (trace.task, trace.comm) if t]
-    return sorted({int(d) for ids in found for d in ids.tolist() if d >= 0})

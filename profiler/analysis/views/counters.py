@@ -8,6 +8,9 @@ import numpy as np
 
 from profiler.analysis.views.basis import Basis
 from profiler.analysis.views.roofline import CLOCK
+from profiler.samples.sampler import series
+
+PARTS = 100  # of the window, for which derived samples are taken
 
 
 class ClockTime(NamedTuple):
@@ -51,10 +54,10 @@ def clocks(basis: Basis) -> tuple[ClockTime, ...]:
 
 
 def counters(basis: Basis) -> tuple[Counter, ...]:
-    """Counters other than the clock, by name and device."""
+    """Counters other than the clock, by name and device; those of a capture that holds none follow from what it does hold."""
     table, text = basis.trace.counter, basis.trace.strings
     if not table:
-        return ()
+        return _derived(basis)
     inside = (table["time"] >= basis.window[0]) & (table["time"] < basis.window[1])
     made = []
     for name in np.unique(table["name"][inside]).tolist():
@@ -68,3 +71,15 @@ def counters(basis: Basis) -> tuple[Counter, ...]:
                     Counter(int(device), text[name], len(values), float(values.min()), float(values.mean()), float(values.max()))
                 )
     return tuple(sorted(made, key=lambda c: (c.name, c.device)))
+
+
+def _derived(basis: Basis) -> tuple[Counter, ...]:
+    """Memory, links and load of a capture of ours, over PARTS equal parts of the window."""
+    begin, end = basis.window
+    if end - begin < PARTS:
+        return ()
+    times = np.linspace(begin, end, PARTS + 1).astype(np.int64)
+    found = (s for s in series(basis.trace, times) if s.values.any())
+    made = [(s, (float(s.values.min()), float(s.values.mean()), float(s.values.max()))) for s in found]
+    rows = (Counter(s.device, s.name, len(s.values), *values) for s, values in made)
+    return tuple(sorted(rows, key=lambda c: (c.name, c.device)))

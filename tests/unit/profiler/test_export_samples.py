@@ -13,9 +13,10 @@ import pytest
 
 import profiler
 from npu import soc
-from profiler.export import aicpu, dvpp, l2_cache, rates
+from profiler.export import aicpu, dvpp, l2_cache
 from profiler.export.msprof import export_msprof
-from profiler.export.samples import sampled
+from profiler.samples import load, rates
+from profiler.samples.sampler import sampled, series
 from profiler.trace import Trace
 from tests.made import Made
 
@@ -170,3 +171,32 @@ def test_these_files_are_written_only_when_asked_for(tmp_path: Path, switch: str
         return {p.name.rpartition("_")[0] for p in export_msprof(rows.trace(), folder, datetime(2026, 11, 30, 12))}
 
     assert names(**{switch: True}) - names() == {file}
+
+
+def test_load_and_power_follow_from_the_blocks_of_kernels() -> None:
+    """910B3: 20 cube and 40 vector cores. Half of the cube cores for all of the first hundredth of a second, a MIX kernel on all of
+    both for half of the second; a fully busy cube alone is 65 % of the way from idle to rated power."""
+    chip = soc.find("Ascend910B3")
+    rows = made()
+    none = {"read_bytes": float("nan"), "write_bytes": float("nan")}
+    rows.task("kernel", 0, 10 * MS, task_type="AI_CORE", block_dim=10, **none)
+    rows.task("kernel", 10 * MS, 15 * MS, task_type="MIX_AIC", block_dim=20, mix_block_dim=40, **none)
+    rows.task("kernel", 25 * MS, 30 * MS, task_type="AI_VECTOR_CORE", block_dim=40, **none)
+    found = {name: values.tolist() for name, _, values in load.series(rows.trace(), 0, np.arange(4) * 10_000_000)}
+    assert found[load.CUBE] == [pytest.approx(v) for v in (50, 50, 0)]
+    assert found[load.VECTOR] == [pytest.approx(v) for v in (0, 50, 50)]
+    assert chip.idle_power_w is not None and chip.tdp_w is not None
+    idle, more = chip.idle_power_w, chip.tdp_w - chip.idle_power_w
+    assert found[load.POWER] == [pytest.approx(idle + more * part, abs=0.06) for part in (0.325, 0.375, 0.05)]
+
+
+def test_all_series_are_there_for_the_views_of_a_capture_of_ours_alone() -> None:
+    rows = copies()
+    rows.meta["collection"] = {}
+    for row in rows.rows["task"]:
+        row |= {"block_dim": 8, "task_type": "AI_VECTOR_CORE"}
+    times = np.arange(5) * 10_000_000
+    names = {s.name for s in series(rows.trace(), times)}
+    assert {"APP/HBM", "HBM 0/Read", "PCIe_cpl/Rx", load.CUBE, load.POWER} <= names and "HCCS/Tx" not in names
+    rows.meta["generator"] = "another"
+    assert list(series(rows.trace(), times)) == []

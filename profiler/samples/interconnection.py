@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from npu import events
-from profiler.export import columns, rates
+from profiler.samples import rates
 from profiler.trace import Array, Trace
 
 PCIE_SENT, PCIE_FETCHED = "PCIe_post/Tx", "PCIe_cpl/Rx"
@@ -31,28 +31,28 @@ def _pcie(trace: Trace, device: int, times: Array) -> list[tuple[str, Array, Arr
     if not task:
         return []
     copies = trace.tasks_of("copy") & (task["device"] == device)
-    bytes_ = np.maximum(columns.column(task, "bytes"), 0)
+    bytes_ = np.maximum(task["bytes"], 0)
     made = []
     for name, direction in ((PCIE_SENT, "d2h"), (PCIE_FETCHED, "h2d")):
-        mine = copies & (columns.column(task, "direction") == events.DIRECTIONS.index(direction))
+        mine = copies & (task["direction"] == events.DIRECTIONS.index(direction))
         made.append((name, times[1:], rates.rate(task["start"], task["end"], np.where(mine, bytes_, 0), times)))
     return made + [(name, times[1:], np.zeros(len(times) - 1)) for name in PCIE_IDLE]
 
 
 def _hccs(trace: Trace, device: int, times: Array) -> list[tuple[str, Array, Array]]:
     comm = trace.comm
-    if not comm or trace.strings.find(LINK) < 0 or "link" not in comm:
+    if not comm or trace.strings.find(LINK) < 0:
         return []
     mine = comm["device"] == device
     over = mine & (comm["link"] == trace.strings.find(LINK)) & (comm["level"] == events.COMM_LEVELS.index("part"))
     if not over.any():
         return []
-    bytes_ = np.maximum(columns.column(comm, "bytes"), 0)
-    rank, source = columns.column(comm, "rank"), columns.column(comm, "src")
+    bytes_ = np.maximum(comm["bytes"], 0)
+    rank, source = comm["rank"], comm["src"]
     sent = np.where(over & (source == rank), bytes_, 0)
     received = np.where(over & (source != rank), bytes_, 0)
     # The operation of each row, as a number; what its name and its parts say of it.
-    _, of = columns.distinct([columns.column(comm, "group"), columns.column(comm, "op")])
+    of = np.unique(np.stack((comm["group"], comm["op"])).astype(np.int64), axis=1, return_inverse=True)[1].ravel()
     is_op = mine & (comm["level"] == events.COMM_LEVELS.index("op"))
     mutual = _marked(of, is_op & trace.strings.flags(lambda name: any(kind in name.lower() for kind in MUTUAL))[comm["name"]])
     received += np.where(mutual, sent, 0)
