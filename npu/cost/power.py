@@ -10,6 +10,9 @@ CUBE, VECTOR, MEMORY = 0.65, 0.10, 0.25
 IDLE_SPREAD = 0.16  # idle power of the devices of one server: 86-102 W on 910B3
 IDLE_SPREAD_C = 9  # and their temperature; 32-54 C over all public 910B3 outputs, about 9 within one server
 HEATING_C = 30  # from idle to rated power: 910B2 43 C at 93 W, 63 C at 418 W; 910B4 37 C and 58 C
+ROOM_C = 25  # of the room those figures are of; unverified
+LIMIT_C = 95  # from here on a device gives up clock; unverified: no public file states it
+SETTLE_NS = 10_000_000_000  # in this time the difference to the final temperature falls to a third; unverified
 
 
 def activity(aic: int, aiv: int, hbm: int) -> float:
@@ -34,8 +37,16 @@ def watts(chip: Soc, device: int, active: float) -> float | None:
     return round(idle + (max(rated, idle) - idle) * active, 1)
 
 
-def celsius(chip: Soc, device: int, active: float) -> int | None:
-    """Degrees, whole; None where the chip table has no idle temperature."""
+def celsius(chip: Soc, device: int, active: float, ambient: float = ROOM_C) -> int | None:
+    """Degrees, whole, in a room of that temperature; None where the chip table has no idle temperature. Its work makes it no
+    hotter than LIMIT_C: before that it gives up clock."""
     if chip.idle_temp_c is None:
         return None
-    return round(chip.idle_temp_c + IDLE_SPREAD_C * spread(device) + HEATING_C * active)
+    idle = spread_celsius(chip, device, ambient)
+    return round(max(idle, min(idle + HEATING_C * active, LIMIT_C)))
+
+
+def spread_celsius(chip: Soc, device: int, ambient: float) -> float:
+    """Degrees of an idle device; that of a chip without a figure counts as that of the default chip's family, 40."""
+    idle = 40.0 if chip.idle_temp_c is None else float(chip.idle_temp_c)
+    return idle + IDLE_SPREAD_C * spread(device) + ambient - ROOM_C

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from npu.driver.fault_kinds import Kind
     from npu.driver.fault_plan import Planned
     from npu.driver.injection import Injection, Struck
+    from npu.driver.throttle import Throttle
 
 # aclrtMemAttr numbers (public header): kinds of memory; those of huge pages count whole huge pages only
 HUGE_KINDS = frozenset((2, 4, 6, 8, 10, 11, 13, 14))
@@ -55,11 +56,19 @@ class DeviceHandle:
 
             self._injection = Injection(planned, device, table)
             self.scheduler.begin = self._injection.begin if self._injection.active else None
+        self._throttle: Throttle | None = None
+        if machine.ambient is not None:
+            from npu.driver.throttle import Throttle
+
+            self._throttle = Throttle(machine.chip, device, machine.ambient, table, self.scheduler.begin)
+            self.scheduler.begin = self._throttle.begin
 
     def queued(self) -> list[tuple[int, Sequence[Task]]]:
         return [(stream.id, tuple(stream.queue)) for stream in self.scheduler.streams.values() if stream.queue]
 
     def on_fault(self, told: Callable[[Struck], None]) -> None:
+        if self._throttle is not None:
+            self._throttle.told = told
         if self._injection is not None:
             self._injection.told = told
             self._injection.opened(self.machine.chip.cube_mhz)

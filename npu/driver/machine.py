@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import nan
 
 from npu import soc
 from npu.driver.host_file import Facts, facts_of
@@ -25,6 +26,7 @@ BUSES = ("C1", "C2", "81", "82", "01", "02", "41", "42", "C3", "C4", "83", "84",
 # What a device holds itself, in MiB, by chip name without "Ascend" (longest beginning wins). Idle values of public outputs:
 # 910B3 3337-3340, 910B4 2668, 910_93 2880-3450, 910A 3 (its system uses the DDR pool), 310P3 1398-1521, 310B4 2164; 310 a guess.
 OWN_MIB = {"910B": 3337, "910B4": 2667, "910_93": 3100, "910": 3, "310P": 1398, "310B": 2164, "310": 1200}
+COLDEST, HOTTEST = -40, 90  # degrees of a room that can be asked for
 OWN_STEPS = 4  # devices of one server differ by up to three MiB
 
 
@@ -36,7 +38,8 @@ class Machine:
     cann_version: of the runtime that is loaded; toolkit_version: of the converter, None where there is the runtime only;
     driver_fits: False when the version files say that this driver and this CANN do not go together.
     NPU_SOC: chip, default Ascend910B3. NPU_DEVICES: how many, 0..16; default 8, for A3 16 (a die is a device), for the
-    310 families 1. NPU_DRIVER: driver version, "none" for none; firmware and tool belong to it.
+    310 families 1. NPU_DRIVER: driver version, "none" for none; firmware and tool belong to it. NPU_AMBIENT: degrees (C) of the
+    room; devices then heat up as they work and give up clock where they get too hot (ambient; None: they never do).
     """
 
     chip: Soc
@@ -47,6 +50,7 @@ class Machine:
     cann_version: str = CANN
     toolkit_version: str | None = CANN
     driver_fits: bool = True
+    ambient: float | None = None
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> Machine:
@@ -65,10 +69,12 @@ class Machine:
         if driver == NO_DRIVER:
             return cls(chip, 0, None, "", DRIVER, host.cann, host.toolkit)
         own = driver == host.driver
+        ambient = _ambient(env.get("NPU_AMBIENT", ""))
         count = int(written) if written else host.devices if host.devices is not None else _usual_count(chip)
         return cls(
-            chip, count, driver, host.firmware if own else FIRMWARE, driver, host.cann, host.toolkit, host.driver_fits or not own
-        )
+            chip, count, driver, host.firmware if own else FIRMWARE, driver, host.cann, host.toolkit, host.driver_fits or not own,
+            ambient,
+        )  # fmt: skip
 
     @property
     def soc(self) -> str:
@@ -82,6 +88,16 @@ class Machine:
     def bus_id(self, device: int) -> str:
         """PCIe address as the device tool prints it; 'NA' on boards whose chip has no PCIe host (310B)."""
         return "NA" if self.chip.family == "310B" else f"0000:{BUSES[device]}:00.0"
+
+
+def _ambient(written: str) -> float | None:
+    try:
+        degrees = float(written) if written else None
+    except ValueError:
+        degrees = nan
+    if degrees is not None and not COLDEST <= degrees <= HOTTEST:
+        raise ValueError(f"NPU_AMBIENT={written}: give degrees from {COLDEST} to {HOTTEST}")
+    return degrees
 
 
 def own_memory(chip: Soc, device: int) -> int:

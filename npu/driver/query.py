@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import closing
 
 from npu import soc
-from npu.cost.power import activity, celsius, watts
+from npu.cost.power import ROOM_C, activity, celsius, watts
 from npu.driver.door import DeviceInfo, DriverError, ProcessInfo, Snapshot
 from npu.driver.machine import Machine, own_memory
 from npu.driver.state import Client, Facts, Table, Use
@@ -53,9 +53,10 @@ def _device(machine: Machine, chip: Soc, device: int, facts: Facts, users: list[
     aicpu, hbm = min(1000, sum(use.aicpu for use in uses)), min(1000, sum(use.hbm for use in uses))
     active = activity(aic, aiv, hbm)
     huge = sum(use.huge_pages for use in uses)
+    room = ROOM_C if machine.ambient is None else machine.ambient
     return DeviceInfo(
         id=device, soc=chip.name, health=facts.health, bus_id=machine.bus_id(device),
-        power_w=watts(chip, device, active), temp_c=celsius(chip, device, active),
+        power_w=watts(chip, device, active / facts.pace), temp_c=celsius(chip, device, active, room),
         aicore=_percent(aic), aivector=_percent(aiv), aicpu=_percent(aicpu),
         memory_used=own_memory(chip, device) + sum(use.held for use in uses), memory_total=chip.memory,
         # A chip with DDR (910A too) sets pages aside as they are asked for: public outputs show used = total (8728 / 8728).

@@ -13,7 +13,10 @@ from npu.driver.fault_plan import Planned
 from npu.runtime import log_lines
 
 if TYPE_CHECKING:
+    from npu.driver.injection import Struck
     from npu.runtime.process import Process
+
+COUNTERS = (("AI Core Freq", "mhz"), ("Temperature(C)", "celsius"))  # what faults and heat change: series of a capture
 
 
 def watched(process: Process) -> Callable[[], None] | None:
@@ -42,5 +45,14 @@ def _happen(process: Process, one: Planned) -> None:
 
 
 def opened(process: Process, handle: Handle) -> None:
-    """A device was opened: its faults are told from now on."""
-    handle.on_fault(lambda fault: log_lines.struck(process, fault))
+    """A device was opened: its faults are told from now on, and what its clock is with them."""
+
+    def told(fault: Struck) -> None:
+        log_lines.struck(process, fault)
+        for name, fact in COUNTERS:
+            value = fault.facts.get(fact)
+            if isinstance(value, int | float):
+                recording = process.recording
+                recording.counter(max(0, fault.when), float(value), fault.device, recording.text(name))
+
+    handle.on_fault(told)

@@ -93,7 +93,7 @@ class Process:
         self.temporary: list[str] = []  # files to remove when the process ends
         self.objects: dict[int, object] = {}
         self.on_failure: Failed | None = None  # hears of failed tasks before their error is reported
-        self._ones: dict[type, object] = {}
+        self._ones: dict[type, Any] = {}
         self._next_handle = _HANDLE_START
         self._ordinals: dict[str, int] = {}
         self.local = threading.local()
@@ -261,8 +261,8 @@ class Process:
 
     def one(self, kind: type[T]) -> T:
         """The process's one thing of a kind, made at the first use."""
-        found = self._ones.get(kind)
-        if not isinstance(found, kind):
+        found: T | None = self._ones.get(kind)
+        if found is None:
             found = self._ones[kind] = kind()
         return found
 
@@ -306,7 +306,7 @@ class Process:
             handle = open_device(self.machine, physical, self.recording.task, self.planned)
         except DriverError as error:
             raise NpuError(error.situation, **error.facts) from error
-        if self.planned:
+        if self.planned or self.machine.ambient is not None:
             from npu.runtime.faults import opened
 
             opened(self, handle)

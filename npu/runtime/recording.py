@@ -44,6 +44,7 @@ class Recording:
         self.task: Writer | None = self.sink.writer("task") if self.on else None
         self.memory: Writer = self.sink.writer("memory")
         self.marker: Writer = self.sink.writer("marker")
+        self.counter: Writer = self.sink.writer("counter")
         self._kernel: Writer = self.sink.writer("kernel")
 
     def text(self, text: str) -> int:

@@ -54,12 +54,12 @@ def clocks(basis: Basis) -> tuple[ClockTime, ...]:
 
 
 def counters(basis: Basis) -> tuple[Counter, ...]:
-    """Counters other than the clock, by name and device; those of a capture that holds none follow from what it does hold."""
+    """Counters other than the clock, by name and device; of a capture of ours also those that follow from what it holds."""
     table, text = basis.trace.counter, basis.trace.strings
+    made = _derived(basis)
     if not table:
-        return _derived(basis)
+        return tuple(made)
     inside = (table["time"] >= basis.window[0]) & (table["time"] < basis.window[1])
-    made = []
     for name in np.unique(table["name"][inside]).tolist():
         if text[name].startswith(CLOCK):
             continue
@@ -73,13 +73,15 @@ def counters(basis: Basis) -> tuple[Counter, ...]:
     return tuple(sorted(made, key=lambda c: (c.name, c.device)))
 
 
-def _derived(basis: Basis) -> tuple[Counter, ...]:
+def _derived(basis: Basis) -> list[Counter]:
     """Memory, links and load of a capture of ours, over PARTS equal parts of the window."""
     begin, end = basis.window
     if end - begin < PARTS:
-        return ()
+        return []
     times = np.linspace(begin, end, PARTS + 1).astype(np.int64)
-    found = (s for s in series(basis.trace, times) if s.values.any())
-    made = [(s, (float(s.values.min()), float(s.values.mean()), float(s.values.max()))) for s in found]
-    rows = (Counter(s.device, s.name, len(s.values), *values) for s, values in made)
-    return tuple(sorted(rows, key=lambda c: (c.name, c.device)))
+    made = []
+    for one in series(basis.trace, times):
+        if one.values.any():
+            values = map(float, (one.values.min(), one.values.mean(), one.values.max()))
+            made.append(Counter(one.device, one.name, len(one.values), *values))
+    return sorted(made, key=lambda c: (c.name, c.device))
