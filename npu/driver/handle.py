@@ -68,7 +68,7 @@ class DeviceHandle:
 
     def on_fault(self, told: Callable[[Struck], None]) -> None:
         if self._throttle is not None:
-            self._throttle.told = told
+            self._throttle.opened(told)
         if self._injection is not None:
             self._injection.told = told
             self._injection.opened(self.machine.chip.cube_mhz)

@@ -20,16 +20,20 @@ COOL_C = 3  # so far below the limit the clock rises again
 
 
 class Throttle:
-    """Lengthens kernels as `Begin` of a scheduler. before: asked first (planned faults); told: hears of every setting of the
-    clock, which is what a planned slow device tells too. Heat goes with the work of the cores and their clock, and with SETTLE_NS
-    towards the room's."""
+    """Lengthens kernels as `Begin` of a scheduler. before: asked first (planned faults). A setting of the clock is told as a
+    planned slow device is. Heat goes with the work of the cores and their clock, and with SETTLE_NS towards the room's."""
 
     def __init__(self, chip: Soc, device: int, ambient: float, table: Table, before: Begin | None) -> None:
-        self.told: Callable[[Struck], None] | None = None
+        self._told: Callable[[Struck], None] | None = None
         self._chip, self._device, self._table, self._before = chip, device, table, before
         self._idle = spread_celsius(chip, device, ambient)
         self.mhz, self.celsius = chip.cube_mhz, self._idle
         self._then = self._looked = 0
+
+    def opened(self, told: Callable[[Struck], None]) -> None:
+        """Who hears of the clock; what it is at first is told at once."""
+        self._told = told
+        self._tell(-1)
 
     def begin(self, task: Task, now: int, limit: int) -> int:
         """The task starts now (ns): how long it takes at the clock of now. What waits for memory takes no longer."""
@@ -59,6 +63,9 @@ class Throttle:
         if wanted != self.mhz:
             self.mhz = wanted
             self._table.set_pace(self._device, rated / wanted)
-            if self.told is not None:
-                facts = {"device": self._device, "mhz": wanted, "rated": rated, "celsius": round(self.celsius)}
-                self.told(Struck(kinds()["slow"], self._device, now, facts))
+            self._tell(now)
+
+    def _tell(self, now: int) -> None:
+        if self._told is not None:
+            facts = {"device": self._device, "mhz": self.mhz, "rated": self._chip.cube_mhz, "celsius": round(self.celsius)}
+            self._told(Struck(kinds()["slow"], self._device, now, facts))

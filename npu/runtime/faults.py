@@ -48,7 +48,8 @@ def opened(process: Process, handle: Handle) -> None:
     """A device was opened: its faults are told from now on, and what its clock is with them."""
 
     def told(fault: Struck) -> None:
-        log_lines.struck(process, fault)
+        if "mhz" not in fault.facts or fault.facts["mhz"] != fault.facts["rated"]:
+            log_lines.struck(process, fault)
         for name, fact in COUNTERS:
             value = fault.facts.get(fact)
             if isinstance(value, int | float):

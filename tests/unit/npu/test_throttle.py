@@ -25,8 +25,11 @@ def task(duration: int, kind: int = KERNEL, aic: int = CHIP.aic, aiv: int = 0, h
 
 def throttle(tmp_path: Path, ambient: float) -> tuple[Throttle, list[Struck], Table]:
     table = Table.open(str(tmp_path))
-    made, told = Throttle(CHIP, 0, ambient, table, None), []
-    made.told = told.append
+    made = Throttle(CHIP, 0, ambient, table, None)
+    told: list[Struck] = []
+    made.opened(told.append)
+    assert [(one.facts["mhz"], one.when) for one in told] == [(CHIP.cube_mhz, -1)]
+    told.clear()
     return made, told, table
 
 
