@@ -62,7 +62,7 @@ def test_export_and_query_of_what_is_there(start: Run) -> None:
 
 
 @pytest.mark.parametrize(("words", "line"), [
-    (("--l2=on", "python", "script.py"), "[ERROR] Argument --l2: on is not available on the simulated NPU: the L2 cache"),
+    (("--instr-profiling=on", "python", "script.py"), "[ERROR] Argument --instr-profiling: on is not available on the simulated NPU:"),
     (("--export=on",), "[ERROR] Argument --output: expected one argument"),
     (("--export=on", "--output=absent"), "[ERROR] Argument --output: invalid value: absent. There is no such folder."),
     (("--dynamic=on", "python", "script.py"), "[ERROR] Argument --dynamic: on is not available on the simulated NPU: a running"),

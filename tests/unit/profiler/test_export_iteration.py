@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from datetime import datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.native.options import Refused
+from cli.native.query import table
 from cli.native.reports import hidden_layers
 from profiler.export import iteration
 from profiler.export.msprof import export_msprof
@@ -98,3 +100,12 @@ def test_the_file_of_reports(tmp_path: Path) -> None:
     assert hidden_layers(str(file)) == {"hbm", "sio"}
     with pytest.raises(Refused, match="No such file or directory"):
         hidden_layers(str(tmp_path / "absent.json"))
+
+
+def test_query_counts_executions_and_names_the_longest() -> None:
+    head, *lines = table([made().trace()])
+    at = [head.index(name) for name in ("Model ID", "Iteration Number", "Top Time Iteration", "Rank ID")]
+    assert [[line[a:b].strip() for a, b in itertools.pairwise(at)] for line in lines] == [["2", "2", "1,2"], ["5", "1", "1"]]
+    rows = Made()
+    rows.task("kernel", 0, 5)
+    assert table([rows.trace()])[1].split()[-4:] == ["N/A"] * 4
