@@ -1,6 +1,6 @@
 """Picture preprocessing in front of a model (AIPP): its settings, the picture formats, and the sizes that follow from them.
 
-What it does, in this order: swap channels, crop, convert the colour space, (pixel - mean - min) * var_reci, pad.
+What it does, in this order: swap channels, crop, resize, convert the colour space, (pixel - mean - min) * var_reci, pad.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ Box = tuple[int, int, int, int]
 
 WIDTHS, HEIGHTS = (2, 4096), (1, 4096)  # of a picture, pixels
 MOST_PADDING = 32  # pixels on a side
+RESIZED, SCALES = (16, 1920), 16  # of a resized picture, pixels; how many times larger or smaller it may become
 # Colour conversion of the documentation's templates: rows of the matrix, x 256
 YUV_TO_BGR = (298, 516, 0, 298, -100, -208, 298, 0, 409)
 RGB_TO_YUV = (66, 129, 25, -38, -74, 112, 112, -94, -18)
@@ -51,8 +52,8 @@ class Csc:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is done to every picture. Sizes in pixels. crop: left, top, width, height; padding: left, right, top, bottom; both
-    None where they are off. mean, min, var_reci: of the channels as they come out."""
+    """What is done to every picture. Sizes in pixels. crop: left, top, width, height; resize: width, height; padding: left,
+    right, top, bottom; None where they are off. mean, min, var_reci: of the channels as they come out."""
 
     format: str
     width: int
@@ -66,6 +67,7 @@ class Settings:
     mean: Four = (0.0, 0.0, 0.0, 0.0)
     min: Four = (0.0, 0.0, 0.0, 0.0)
     var_reci: Four = (1.0, 1.0, 1.0, 1.0)
+    resize: tuple[int, int] | None = None
 
     @property
     def bytes(self) -> int:
@@ -74,9 +76,14 @@ class Settings:
         return self.height * kind.rows // 2 * self.width * kind.step
 
     @property
+    def cut(self) -> tuple[int, int]:
+        """Width and height of the part of the picture that is used."""
+        return self.crop[2:] if self.crop else (self.width, self.height)
+
+    @property
     def size(self) -> tuple[int, int]:
         """Width and height of what comes out."""
-        width, height = self.crop[2:] if self.crop else (self.width, self.height)
+        width, height = self.resize or self.cut
         left, right, top, bottom = self.padding or (0, 0, 0, 0)
         return width + left + right, height + top + bottom
 
@@ -100,6 +107,11 @@ class Settings:
             raise ValueError(f"src_image_size_w and src_image_size_h must be even for {self.format}")
         if self.crop is not None:
             self._check_crop(self.crop, kind.even)
+        for name, value, old in zip(("resize_output_w", "resize_output_h"), self.resize or (), self.cut, strict=False):
+            if not RESIZED[0] <= value <= RESIZED[1]:
+                raise ValueError(f"{name} is {value}, it must lie between {RESIZED[0]} and {RESIZED[1]}")
+            if not old <= value * SCALES or not value <= old * SCALES:
+                raise ValueError(f"{name} is {value}, more than {SCALES} times larger or smaller than the picture's {old}")
         if self.padding is not None and not all(0 <= p <= MOST_PADDING for p in self.padding):
             raise ValueError(f"padding sizes {self.padding} must lie between 0 and {MOST_PADDING}")
         if self.csc is not None:
@@ -125,12 +137,19 @@ class Settings:
 @dataclass(frozen=True, slots=True)
 class Aipp:
     """The preprocessing of one input of a model. dims: [N, C, H, W] that comes out, N -1 where it is open. settings: None where
-    they come at run time (dynamic); largest: bytes the input can take then, over all its pictures."""
+    they come at run time (dynamic); largest: bytes the input can take then, over all its pictures, and pictures: how many those
+    are at most, where the batch is one of several."""
 
     input: str
     dims: tuple[int, ...]
     settings: Settings | None = None
     largest: int = 0
+    pictures: int = 0
+
+    @property
+    def count(self) -> int:
+        """Of how many pictures there are settings."""
+        return self.dims[0] if self.dims[0] > 0 else self.pictures
 
     def facts(self) -> dict[str, Any]:
         """As JSON types."""
@@ -155,9 +174,13 @@ def read(facts: Mapping[str, Any]) -> Aipp:
                 parts[name] = _four(parts[name], kind)
         if parts["csc"] is not None:
             parts["csc"] = Csc(**{n: tuple(int(v) for v in values) for n, values in parts["csc"].items()})
+        if parts.get("resize") is not None:
+            width, height = parts["resize"]
+            parts["resize"] = int(width), int(height)
         settings = Settings(**parts)
         settings.check()
-    made = Aipp(str(facts["input"]), tuple(int(d) for d in facts["dims"]), settings, int(facts["largest"]))
+    dims, largest, pictures = tuple(int(d) for d in facts["dims"]), int(facts["largest"]), int(facts.get("pictures", 0))
+    made = Aipp(str(facts["input"]), dims, settings, largest, pictures)
     if len(made.dims) != 4 or (settings is None and made.largest < 1):
         raise ValueError("preprocessing without a size")
     return made

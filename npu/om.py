@@ -219,7 +219,7 @@ def _varint(data: mmap.mmap | bytes, at: int) -> tuple[int, int]:
             raise ValueError("varint too long")
 
 
-def _fields(data: mmap.mmap | bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+def fields(data: mmap.mmap | bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
     """(field number, start, end) of the length-delimited fields between two offsets; others are stepped over."""
     while at < end:
         key, at = _varint(data, at)
@@ -256,12 +256,12 @@ def metadata_of(data: bytes, path: str = "memory") -> dict[str, str]:
 def _metadata_of(data: mmap.mmap | bytes, size: int, path: str) -> dict[str, str]:
     found: dict[str, str] = {}
     try:
-        for number, start, end in _fields(data, 0, size):
+        for number, start, end in fields(data, 0, size):
             if number != 14:  # ModelProto.metadata_props
                 continue
             if end - start > MAX_PLAN:
                 raise BadModel(path, "a metadata entry is larger than 16 MiB")
-            entry = {n: data[a:b].decode("utf-8") for n, a, b in _fields(data, start, end) if n in (1, 2)}
+            entry = {n: data[a:b].decode("utf-8") for n, a, b in fields(data, start, end) if n in (1, 2)}
             found[entry.get(1, "")] = entry.get(2, "")
     except (ValueError, IndexError) as error:
         raise BadModel(path, f"not a model file ({error})") from error

@@ -154,6 +154,18 @@ OTHERS: tuple[Pattern, ...] = tuple(
         "V200RequantFusionPass",
         "ConvScaleFusionPass",
         "PadConv2dFusionPass",
+        "SplitConvConcatFusionPass",
+        "InplaceAddRmsNormFusionPass",
+        "AddLayernormV3FusionPass",
+        "TbeConv2DAddMulQuantPass",
+        "TbeConvSigmoidMulQuantFusionPass",
+        "TbeConvDequantVaddReluFusionPass",
+        "TbeDepthwiseConvElemwiseFusionPass",
+        "TbeConvDoubleInFusionPass",
+        "TbeMultiOutputFusionPass",
+        "ConstToAttrPass",
+        "TbeDynamicElemwiseBroadcastFusionPass",
+        "TbeDynamicElemwiseReduceFusionPass",
     )
 )
 

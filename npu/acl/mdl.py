@@ -155,7 +155,7 @@ def get_dataset_tensor_desc(process: Process, thread: HostThread, handle: int, i
 def set_dynamic_batch_size(process: Process, thread: HostThread, model_id: int, dataset: int, index: int, batch: int) -> None:
     loaded = model.of(process, model_id)
     options = [[b] for b in gears.batches(loaded.model)]
-    gears.choose(process.get(dataset, DataSet), loaded.model, index, options, [batch])
+    gears.choose(process, process.get(dataset, DataSet), loaded.model, index, options, [batch])
     loaded.chosen = process.get(dataset, DataSet).gear
 
 
@@ -163,7 +163,7 @@ def set_dynamic_hw_size(
     process: Process, thread: HostThread, model_id: int, dataset: int, index: int, height: int, width: int
 ) -> None:
     loaded = model.of(process, model_id)
-    gears.choose(process.get(dataset, DataSet), loaded.model, index, gears.sizes(loaded.model), [height, width])
+    gears.choose(process, process.get(dataset, DataSet), loaded.model, index, gears.sizes(loaded.model), [height, width])
     loaded.chosen = process.get(dataset, DataSet).gear
 
 
@@ -174,7 +174,7 @@ def set_input_dynamic_dims(
     wanted = dims.get("dims")
     if not isinstance(wanted, list) or dims.get("dimCount") != len(wanted):
         raise NpuError("invalid_param", dims=dims)
-    gears.choose(process.get(dataset, DataSet), loaded.model, index, gears.all_dims(loaded.model), wanted)
+    gears.choose(process, process.get(dataset, DataSet), loaded.model, index, gears.all_dims(loaded.model), wanted)
     loaded.chosen = process.get(dataset, DataSet).gear
 
 

@@ -109,7 +109,8 @@ def get_input_dims_range(process: Process, thread: HostThread, handle: int, inde
 
 def get_output_dims(process: Process, thread: HostThread, handle: int, index: int) -> dict[str, object]:
     found = tensor(process, handle, index, "output")
-    return _dims(found, found.dims)
+    desc = process.get(handle, Description)
+    return _dims(found, gears.largest_dims(desc.path, desc.filled(), index))
 
 
 def get_cur_output_dims(process: Process, thread: HostThread, handle: int, index: int) -> dict[str, object]:
@@ -121,7 +122,7 @@ def get_cur_output_dims(process: Process, thread: HostThread, handle: int, index
             return _dims(found, gears.output_dims(loaded.path, loaded.chosen)[index])
         if loaded.output_dims:
             return _dims(found, loaded.output_dims[index])
-    return _dims(found, found.dims)
+    return get_output_dims(process, thread, handle, index)
 
 
 def get_input_name_by_index(process: Process, thread: HostThread, handle: int, index: int) -> str:

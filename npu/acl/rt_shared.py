@@ -42,11 +42,11 @@ def free_physical(process: Process, thread: HostThread, handle: int) -> None:
 
 
 def map_mem(process: Process, thread: HostThread, address: int, size: int, offset: int, handle: int, flags: int) -> None:
-    virtual_memory.map(process, address, size, offset, handle, flags)
+    virtual_memory.map(process, thread, address, size, offset, handle, flags)
 
 
 def unmap_mem(process: Process, thread: HostThread, address: int) -> None:
-    virtual_memory.unmap(process, address)
+    virtual_memory.unmap(process, thread, address)
 
 
 def mem_get_allocation_granularity(process: Process, thread: HostThread, config: dict[str, object], option: int) -> int:

@@ -16,21 +16,30 @@ from npu.graph.walk import rename
 from npu.ops import aipp
 from npu.ops.node import Operand
 
-FLOATS = {1: False, 10: True}  # TensorProto.DataType -> half
+FLOAT = 1  # TensorProto.DataType
+FLOATS = {FLOAT: False, 10: True}  # TensorProto.DataType -> half
 
 
-def planned(ops: Sequence[Op], graph: Any) -> tuple[Aipp, ...]:
-    """The preprocessing of a graph's inputs. AtcError E10052, E10055, E70014."""
+def planned(
+    ops: Sequence[Op], graph: Any, gears: Sequence[Mapping[str, tuple[int, ...]]] = (), fp16_nodes: Sequence[str] = ()
+) -> tuple[Aipp, ...]:
+    """The preprocessing of a graph's inputs. gears: the several shapes of the model's; fp16_nodes: --input_fp16_nodes, which
+    cannot be among them. AtcError E10034, E10052, E10055, E70014."""
     inputs = {v.name: v for v in graph.input}
     made = [resolve(op, list(inputs), lambda name: operand(inputs[name]).dims) for op in ops]
     if len({a.input for a in made}) != len(made):
         raise refuse("an input can have one AIPP only")
     for each in made:
+        if each.input in fp16_nodes:
+            raise AtcError("E10034", opname=each.input)
         if inputs[each.input].type.tensor_type.elem_type not in FLOATS:
             raise refuse(f"input {each.input} is no floating-point tensor: AIPP gives float16")
-        if each.settings is None and each.dims[0] < 1:
-            raise AtcError("E10055", reason="dynamic AIPP in a model whose batch is open; fix the first axis of --input_shape")
-    return tuple(made)
+        if each.settings is None and min(each.dims) < 1 and not gears:
+            raise AtcError("E10055", reason="dynamic AIPP in a model of open shapes; fix --input_shape, or give its gears")
+    return tuple(
+        replace(a, pictures=max(g[a.input][0] for g in gears)) if a.settings is None and a.dims[0] < 1 and gears else a
+        for a in made
+    )
 
 
 def insert(graph: Any, wanted: Sequence[Aipp]) -> tuple[list[Members], dict[str, Operand]]:
@@ -48,7 +57,8 @@ def insert(graph: Any, wanted: Sequence[Aipp]) -> tuple[list[Members], dict[str,
         half = FLOATS[value.type.tensor_type.elem_type]
         batch = max(each.dims[0], 1)
         if each.settings is None:
-            nodes = [_same(each.input, planes)]
+            nodes = [_planes(each.input, planes, half)]
+            value.type.tensor_type.elem_type = FLOAT  # what npu.ops.aipp makes
             size = each.largest
             read[each.input] = Operand(each.input, "uint8", (1, each.largest))
         else:
@@ -64,10 +74,10 @@ def insert(graph: Any, wanted: Sequence[Aipp]) -> tuple[list[Members], dict[str,
     return groups, read
 
 
-def _same(source: str, target: str) -> Any:
+def _planes(source: str, target: str, half: bool) -> Any:
     from onnx import helper
 
-    return helper.make_node("Identity", [source], [target], name=f"{target}/0")
+    return helper.make_node("Cast", [source], [target], name=f"{target}/0", to=aipp.HALF if half else aipp.FLOAT)
 
 
 def _as_bytes(value: Any, count: int) -> None:
@@ -80,7 +90,7 @@ def _as_bytes(value: Any, count: int) -> None:
 
 
 def picture_dims(wanted: Aipp, batch: int | None = None) -> tuple[int, ...]:
-    """[N, H, W, C] of the pictures an input takes."""
+    """[N, H, W, C] of the pictures an input takes; of those that say their size at run time, the bytes of all."""
     made = wanted.settings
     if made is None:
         return 1, wanted.largest
@@ -91,12 +101,14 @@ def tensor(given: om.Tensor, wanted: Sequence[Aipp]) -> om.Tensor:
     """An input of the model as scripts see it: bytes of pictures where it has preprocessing."""
     for each in wanted:
         if each.input == given.name:
+            if each.settings is None and min(each.dims) < 1:
+                return replace(given, dtype="uint8", dims=each.dims, format="NCHW")
             picture = each.settings.bytes if each.settings is not None else 0
             return replace(given, dtype="uint8", dims=picture_dims(each), format="NHWC", picture=picture)
     return given
 
 
 def shapes(given: Mapping[str, tuple[int, ...]], wanted: Sequence[Aipp]) -> dict[str, tuple[int, ...]]:
-    """Shapes of inputs by name, with those of pictures where they have preprocessing."""
-    found = {a.input: a for a in wanted}
+    """Shapes of inputs by name, with those of pictures where they have preprocessing that stands in the model."""
+    found = {a.input: a for a in wanted if a.settings is not None}
     return {n: picture_dims(found[n], d[0]) if n in found else tuple(d) for n, d in given.items()}

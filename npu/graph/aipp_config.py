@@ -127,7 +127,7 @@ def resolve(op: Op, inputs: Sequence[str], dims_of: Callable[[str], tuple[int, .
     dims = dims_of(name)
     if len(dims) != 4:
         raise refuse(f"input {name} has {len(dims)} dimensions, AIPP makes pictures of 4 (N, C, H, W)")
-    if min(dims[1:]) < 1:
+    if min(dims[1:]) < 1 and not (op.dynamic and min(dims[2:]) < 1 <= dims[1]):
         raise refuse(f"the channels, height and width of input {name} must be fixed, they are {list(dims[1:])}")
     if op.dynamic:
         return Aipp(name, dims, None, op.values["max_src_image_size"])
@@ -149,8 +149,6 @@ def settings(values: Mapping[str, Any], dims: Sequence[int]) -> Settings:
     """The settings of a static configuration for an input [N, C, H, W]; sizes that are not given are those of the input."""
     if values["input_format"] not in FORMATS:
         raise refuse(f"input_format {values['input_format']} is none of {', '.join(FORMATS)}")
-    if values.get("resize"):
-        raise refuse("resize is not offered: the AIPP of these chips crops, converts colours, normalises and pads")
     if values.get("support_rotation"):
         raise refuse("support_rotation is not offered")
 
@@ -165,10 +163,15 @@ def settings(values: Mapping[str, Any], dims: Sequence[int]) -> Settings:
     left, right, top, bottom = (int(values.get(f"{side}_padding_size", 0)) for side in ("left", "right", "top", "bottom"))
     padded = bool(values.get("padding"))
     inner = (width - left - right, height - top - bottom) if padded else (width, height)
+    resize = (number("resize_output_w", inner[0]), number("resize_output_h", inner[1])) if values.get("resize") else None
+    if resize and not (values.get("src_image_size_w") and values.get("src_image_size_h")):
+        raise refuse("resize needs src_image_size_w and src_image_size_h: the input tells the size behind it only")
+    width, height = number("src_image_size_w", inner[0]), number("src_image_size_h", inner[1])
     crop = None
     if values.get("crop"):
         across, down = (int(values.get(f"load_start_pos_{side}", 0)) for side in "wh")
-        crop = (across, down, number("crop_size_w", inner[0]), number("crop_size_h", inner[1]))
+        rest = (width - across, height - down) if resize else inner
+        crop = (across, down, number("crop_size_w", rest[0]), number("crop_size_h", rest[1]))
     csc = None
     if values.get("csc_switch"):
         default = YUV_TO_BGR if values["input_format"].startswith("YUV") else RGB_TO_YUV
@@ -177,8 +180,8 @@ def settings(values: Mapping[str, Any], dims: Sequence[int]) -> Settings:
         csc = Csc(matrix, tuple(bias[:3]), tuple(bias[3:]))
     return Settings(
         values["input_format"],
-        number("src_image_size_w", inner[0]),
-        number("src_image_size_h", inner[1]),
+        width,
+        height,
         crop,
         (left, right, top, bottom) if padded else None,
         float(values.get("padding_value", 0)) if padded else 0.0,
@@ -188,4 +191,5 @@ def settings(values: Mapping[str, Any], dims: Sequence[int]) -> Settings:
         four("mean", 0),
         four("min", 0),
         four("var_reci", 1),
+        resize,
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from math import prod
 from pathlib import Path
 from typing import Any
 
+from npu.dtypes import DTYPES, tensor_bytes
 from npu.graph.errors import AtcError
 from npu.graph.microsoft.register import known
-from npu.graph.walk import nodes
+from npu.graph.types import NAMES
+from npu.graph.walk import graphs, nodes
 from npu.ops.compute import MAX_NODES, ComputeError, expanded
 from npu.ops.registry import DOMAINS, supported
 
@@ -16,6 +20,14 @@ OLDEST_OPSET, NEWEST_OPSET = 7, 20
 SAFE_OPSET = 11
 TAKES_ITS_PLACE = {"Upsample": " (Resize)", "Scatter": " (ScatterElements)"}
 MAX_IR = 14  # of the ONNX file format
+# Fields of a TensorProto without raw data -> types that have one value per element there
+FIELDS = {
+    "float_data": ("float32",),
+    "double_data": ("float64",),
+    "int64_data": ("int64",),
+    "uint64_data": ("uint32", "uint64"),
+    "int32_data": ("int32", "int16", "int8", "uint16", "uint8", "bool", "float16", "bfloat16"),
+}
 
 
 def check_versions(proto: Any, path: Path) -> int:
@@ -39,7 +51,37 @@ def check_versions(proto: Any, path: Path) -> int:
         raise AtcError("E10041", parameter=path, more=(error.reason,)) from error
     if count > MAX_NODES:
         raise AtcError("E13023", item="expanded graph", size=count, maxsize=MAX_NODES)
-    return next((int(o.version) for o in proto.opset_import if o.domain in DOMAINS), 1)
+    return opset_of(proto)
+
+
+def opset_of(proto: Any) -> int:
+    """The version of the default operator set, 1 where none is stated. AtcError E16005 for entries that contradict each other."""
+    stated = [int(o.version) for o in proto.opset_import if o.domain in DOMAINS]
+    if len(set(stated)) > 1:
+        found = ", ".join(f"opset {v}" for v in stated)
+        raise AtcError("E16005", domain_version_size=len(stated), more=(f"opset_import of the default domain: {found}.",))
+    return stated[0] if stated else 1
+
+
+def check_weights(proto: Any, path: Path, apart: Collection[str]) -> None:
+    """AtcError E10041 for a weight that holds more or less data than its shape says. apart: those whose data was cut out."""
+    for graph in graphs(proto.graph):
+        for tensor in (*graph.initializer, *(a.t for n in graph.node for a in n.attribute if a.HasField("t"))):
+            wanted, found, unit = _held(tensor)
+            if wanted == found or tensor.name in apart:
+                continue
+            kind = f"{NAMES[tensor.data_type]} {list(tensor.dims)}"
+            which = f"The weight {tensor.name or 'of a Constant node'}, {kind},"
+            raise AtcError("E10041", parameter=path, more=(f"{which} needs {wanted} {unit}, the file holds {found}.",))
+
+
+def _held(tensor: Any) -> tuple[int, int, str]:
+    """What a TensorProto should hold and what it does, and of what; equal figures where nothing is known about its type."""
+    dtype = NAMES.get(tensor.data_type, "")
+    if tensor.HasField("raw_data") and dtype in DTYPES and dtype != "string":
+        return tensor_bytes(tuple(tensor.dims), dtype), len(tensor.raw_data), "bytes"
+    field = next((f for f, kinds in FIELDS.items() if dtype in kinds), None)
+    return (0, 0, "") if field is None else (prod(tensor.dims), len(getattr(tensor, field)), "values")
 
 
 def check_names(graph: Any, path: Path) -> None:
@@ -125,4 +167,6 @@ def check_nodes(proto: Any, path: Path) -> None:
             try:
                 checker.check_node(node, context)
             except checker.ValidationError as error:
-                raise AtcError("E10041", parameter=path, more=(" ".join(str(error).split())[:400],)) from error
+                said = " ".join(str(error).split())[:400]
+                named = said if node.name and node.name in said else f"Node {node.name} ({node.op_type}): {said}"
+                raise AtcError("E10041", parameter=path, more=(named,)) from error

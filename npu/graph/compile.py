@@ -12,25 +12,25 @@ from typing import Any
 from npu import om
 from npu.aipp import Aipp
 from npu.dtypes import DTYPES
-from npu.graph import aipp, emit, fusion_result, notask, weights
+from npu.graph import aipp, const_to_attr, emit, fusion_result, notask, weights
 from npu.graph.aipp_config import Op, read_config
 from npu.graph.bank import found_for
 from npu.graph.errors import AtcError
 from npu.graph.kernels import Members, Unit, units
 from npu.graph.options import Options
-from npu.graph.parse import complete_outputs, contradictions, parse, read_checked
+from npu.graph.parse import Source, complete_outputs, contradictions, parse, read_checked
 from npu.graph.passes import constant_folding, dead_nodes, registry
 from npu.graph.passes.base import GRAPH, UB, NearMiss, Outcome, Work
 from npu.graph.plan import PLANES, Plan, Target, make_plan, unplanned
 from npu.graph.precision_modes import Precision, precision
 from npu.graph.report import totals
-from npu.graph.shapes import infer
+from npu.graph.samples import Shapes, samples
+from npu.graph.shapes import judge
 from npu.graph.switches import EVERY, Switches, read_switches
 from npu.graph.types import operands
 from npu.ops.node import Misfit, Operand
 from npu.soc import find
 
-SAMPLE = 32  # what an open dim without a range is planned with; at run time the work is scaled to the real shape
 CANN = "8.3.RC1"  # the generation the simulated stack speaks for (design: default machine)
 
 
@@ -58,21 +58,26 @@ def compile(options: Options, cann: str = CANN, told: Callable[[int, int], None]
     chip = find(options.soc)
     rounding = precision(options.precision, chip, options.mixlist, options.keep)
     switches = read_switches(options.switches) if options.switches is not None else Switches()
-    shapes = plan_shapes(options) if options.open else []
-    steps_told = iter(range(1, len(shapes) + 4))
+    count = (len(options.gears) or 1 if options.open else 0) + 3
+    steps_told = iter(range(1, count + 1))
 
     def step() -> None:
         if told is not None:
-            told(next(steps_told), len(shapes) + 3)
+            told(next(steps_told), count)
 
     checked = read_checked(options.model, options.newest_opset)
     step()
     preprocessing = read_config(options.aipp) if options.aipp is not None else ()
     whole = optimise(checked, options, options.shapes, switches, preprocessing)
     step()
+    shapes: list[dict[str, tuple[int, ...]]] = [{**options.shapes, **gear} for gear in options.gears]
     planned = []
     for each in shapes:
         planned.append(_planned(checked, options, each, switches, preprocessing))
+        step()
+    if options.open and not options.gears:
+        sample, fitting = _sampled(checked, options, switches, preprocessing)
+        shapes, planned = [sample], [fitting]
         step()
     made = planned[-1] if planned else whole
     plans = [_plan(p, options, rounding) for p in planned]
@@ -80,7 +85,7 @@ def compile(options: Options, cann: str = CANN, told: Callable[[int, int], None]
     plan = largest(plans) if plans else steps
     model = om.Model(
         soc=options.soc,
-        build=build_record(options, cann, made, plan, switches) | unfused(checked, options, rounding, preprocessing),
+        build=build_record(options, cann, made, plan, switches) | unfused(checked, options, shapes, rounding, preprocessing),
         inputs=tuple(aipp.tensor(t, whole.aipp) for t in _tensors(whole.proto.graph.input, whole, options)),
         outputs=_tensors(whole.proto.graph.output, whole, options),
         kernels=plan.kernels,
@@ -89,7 +94,7 @@ def compile(options: Options, cann: str = CANN, told: Callable[[int, int], None]
         dynamic=options.open and not options.gears,
         events=() if options.open else plan.events,
         gear_kernels=tuple(labelled(p.kernels, at) for at, p in enumerate(plans)) if options.gears else (),
-        planned=aipp.shapes(plan_shapes(options)[0], whole.aipp) if options.open and not options.gears else {},
+        planned=aipp.shapes(shapes[0], whole.aipp) if options.open and not options.gears else {},
         aipp=whole.aipp,
     )
     size = emit.write(*emit.assemble(whole.proto, whole.large, steps, whole.types, model), options.output)
@@ -113,42 +118,65 @@ class Optimised:
     warnings: list[str]
     aipp: tuple[Aipp, ...] = ()
     notask: tuple[str, ...] = ()
+    attributes: bool = True  # constant axes become those of kernels
 
 
 def optimise(
-    checked: Any, options: Options, shapes: Mapping[str, tuple[int, ...]], switches: Switches, preprocessing: Sequence[Op] = ()
+    checked: Source, options: Options, shapes: Mapping[str, tuple[int, ...]], switches: Switches, preprocessing: Sequence[Op] = ()
 ) -> Optimised:
     """Fold and fuse a model under these input shapes. checked: what read_checked gave; it stays as it is."""
+    parsed = parse(checked, shapes, options.out_nodes, options.output_type, options.fp16_nodes)
+    constant_folding.run(parsed.proto, parsed.large)
+    dead_nodes.run(parsed.proto)
+    judge(parsed.proto)
+    complete_outputs(parsed.proto.graph, parsed.stored)
+    made = fuse(parsed.proto, parsed.large, switches, options.open and not options.gears, options.soc)
+    proto, large = made.proto, made.large
+    dead_nodes.run(proto)
+    wanted = aipp.planned(preprocessing, proto.graph, options.gears, options.fp16_nodes)
+    more, pictures = aipp.insert(proto.graph, wanted)
+    types = operands(proto.graph) | pictures
+    check_borders(proto.graph, types)
+    free = notask.switched_on(switches, not options.open or bool(options.gears))
+    attributes = const_to_attr.switched_on(switches)
+    found = contradictions(parsed.proto.graph, parsed.stored)
+    return Optimised(
+        proto, large, types, units(proto.graph, [*made.groups, *more]), made.counts, made.misses, found, wanted, free, attributes
+    )
+
+
+@dataclass(frozen=True)
+class Fused:
+    """A graph behind the passes. large: weights that are placeholders in proto; groups: nodes that are one kernel."""
+
+    proto: Any
+    large: weights.Weights
+    groups: list[Members]
+    counts: dict[str, dict[str, Outcome]]
+    misses: list[NearMiss]
+
+
+def fuse(source: Any, large: weights.Weights, switches: Switches, open_shapes: bool, chip: str = "") -> Fused:
+    """Run the passes over a ModelProto whose values have types. large: its weights that are placeholders; chip: its name."""
     import onnx_ir as ir
 
-    parsed = parse(checked, shapes, options.out_nodes, options.output_type, options.fp16_nodes)
-    constant_folding.run(parsed.proto)
-    dead_nodes.run(parsed.proto)
-    infer(parsed.proto, strict=True)
-    complete_outputs(parsed.proto.graph, parsed.stored)
-    graph_model = ir.from_proto(parsed.proto)
-    work = Work(graph_model.graph)
-    counts, misses = registry.run(work, switches, options.open and not options.gears)
+    graph_model = ir.from_proto(source)
+    weights.give(graph_model.graph, large)
+    work = Work(graph_model.graph, chip)
+    counts, misses = registry.run(work, switches, open_shapes)
     groups = [
         Members(tuple(str(n.name) for n in g.nodes), g.label, str(g.head.name), g.kernel, g.dims, g.rounds, g.passes)
         for g in work.groups
     ]
     graph_model.graph.sort()
-    large = weights.take(graph_model.graph)
+    taken = weights.take(graph_model.graph)
     proto = ir.to_proto(graph_model)
-    weights.bare(proto.graph, large)
-    dead_nodes.run(proto)
-    wanted = aipp.planned(preprocessing, proto.graph)
-    more, pictures = aipp.insert(proto.graph, wanted)
-    types = operands(proto.graph) | pictures
-    check_borders(proto.graph, types)
-    free = notask.switched_on(switches, not options.open or bool(options.gears))
-    found = contradictions(parsed.proto.graph, parsed.stored)
-    return Optimised(proto, large, types, units(proto.graph, [*groups, *more]), counts, misses, found, wanted, free)
+    weights.bare(proto.graph, taken)
+    return Fused(proto, taken, groups, counts, misses)
 
 
 def _planned(
-    checked: Any, options: Options, shapes: Mapping[str, tuple[int, ...]], switches: Switches, preprocessing: Sequence[Op] = ()
+    checked: Source, options: Options, shapes: Mapping[str, tuple[int, ...]], switches: Switches, preprocessing: Sequence[Op] = ()
 ) -> Optimised:
     """The model under fixed shapes that a gear or a sample of an open shape stands for. AtcError says which one does not fit."""
     try:
@@ -161,29 +189,33 @@ def _planned(
         raise
 
 
+def _sampled(
+    checked: Source, options: Options, switches: Switches, preprocessing: Sequence[Op]
+) -> tuple[dict[str, tuple[int, ...]], Optimised]:
+    """The sample of an open shape, and the model under it. AtcError of the likeliest sample where none fits."""
+    errors: list[AtcError] = []
+    for shapes in samples(options.shapes, options.ranges, checked.proto.graph):
+        try:
+            return shapes, _planned(checked, options, shapes, switches, preprocessing)
+        except AtcError as error:
+            errors.append(error)
+    raise errors[0]
+
+
 ALL_OFF = Switches({GRAPH: {EVERY: False}, UB: {EVERY: False}})
 
 
-def unfused(checked: Any, options: Options, rounding: Precision, preprocessing: Sequence[Op]) -> dict[str, Any]:
-    """{"before": [kernels, bytes, ns]} of the model with every fusion off, of its largest shape; empty without --report."""
+def unfused(
+    checked: Source, options: Options, shapes: Sequence[Shapes], rounding: Precision, preprocessing: Sequence[Op]
+) -> dict[str, Any]:
+    """{"before": [kernels, bytes, ns]} of the model with every fusion off, of its largest shape; empty without --report. shapes:
+    those it is planned for, none where its own are fixed."""
     if not options.report:
         return {}
-    shapes = plan_shapes(options) if options.open else [options.shapes]
-    plan = largest([_plan(_planned(checked, options, s, ALL_OFF, preprocessing), options, rounding) for s in shapes])
+    every = shapes or [options.shapes]
+    plan = largest([_plan(_planned(checked, options, s, ALL_OFF, preprocessing), options, rounding) for s in every])
     found = totals(plan.kernels, options.soc)
     return {"before": [found.kernels, found.bytes, found.duration]}
-
-
-def plan_shapes(options: Options) -> list[dict[str, tuple[int, ...]]]:
-    """The shapes a model of open dims is planned for: those of its gears, else one sample within the ranges."""
-    if options.gears:
-        return [{**options.shapes, **gear} for gear in options.gears]
-    return [
-        {
-            name: tuple(d if d >= 0 else options.ranges.get((name, axis), (1, SAMPLE))[1] for axis, d in enumerate(dims))
-            for name, dims in options.shapes.items()
-        }
-    ]
 
 
 def _plan(made: Optimised, options: Options, rounding: Precision) -> Plan:
@@ -191,7 +223,7 @@ def _plan(made: Optimised, options: Options, rounding: Precision) -> Plan:
     single = options.single_stream or options.open
     bank = found_for(options.bank, options.soc)
     reuse, own = options.reuse_memory, options.own_schedules
-    target = Target(find(options.soc), rounding, options.input_format, reuse, single, made.notask, bank, own)
+    target = Target(find(options.soc), rounding, options.input_format, reuse, single, made.notask, bank, own, made.attributes)
     try:
         return make_plan(made.units, made.types, inputs, outputs, target)
     except Misfit as error:
@@ -215,7 +247,7 @@ def _tensors(values: Any, made: Optimised, options: Options) -> tuple[om.Tensor,
 
 def unknown_passes(switches: Switches) -> list[str]:
     """One line for each pass the switch file names and the simulated ATC does not have."""
-    ours = {*notask.NAMES, *(p.name for p in registry.PASSES)}
+    ours = {*notask.NAMES, const_to_attr.NAME, *(p.name for p in registry.PASSES)}
     return [f"the fusion switch file names {n}, which the simulated ATC does not have" for n in switches.names() if n not in ours]
 
 

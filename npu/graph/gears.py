@@ -18,9 +18,9 @@ Gear = dict[str, tuple[int, ...]]
 
 
 def chosen(flags: Mapping[str, str]) -> str:
-    """Which of the three options is given, "" for none. AtcError E10009 for more than one."""
+    """Which of the three options is given, "" for none. AtcError E10009 for more than one, or one beside --input_shape_range."""
     given = [n for n in (BATCH, IMAGE, DIMS) if flags.get(n)]
-    if len(given) > 1:
+    if len(given) > 1 or (given and flags.get("input_shape_range")):
         raise AtcError("E10009")
     return given[0] if given else ""
 

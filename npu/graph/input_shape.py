@@ -9,7 +9,7 @@ from typing import Any
 from npu.graph.errors import AtcError
 
 SAMPLE = "input_name1:n1,c1,h1,w1;input_name2:n2,c2,h2,w2"
-
+RANGE_SAMPLE = "input_name1:[n1,c1,h1,w1];input_name2:[n2~n3,c2,-1,w2]"
 
 Range = tuple[int, int]
 
@@ -17,6 +17,17 @@ Range = tuple[int, int]
 def parse_shapes(text: str) -> dict[str, tuple[int, ...]]:
     """'n1:1,3,224,224;n2:-1,4' -> dims by input name; 'n:' is a scalar, open dims (-1 or 1~8) are -1. AtcError E10002, E10011."""
     return {n: tuple(-1 if isinstance(d, tuple) else d for d in dims) for n, dims in _entries(text).items()}
+
+
+def from_ranges(text: str) -> str:
+    """--input_shape_range ("n1:[1~8,3,-1];n2:[4]") in the words of --input_shape. AtcError E10048."""
+    made = []
+    for part in (p.strip() for p in text.split(";")):
+        found = re.fullmatch(r"(.+):\s*\[([^\[\]]*)\]", part)
+        if part and found is None:
+            raise AtcError("E10048", shape_range=text, reason=f"{part} is not of that form", sample=RANGE_SAMPLE)
+        made += [f"{found[1]}:{found[2]}"] if found else []
+    return ";".join(made)
 
 
 def parse_ranges(text: str) -> dict[tuple[str, int], Range]:
@@ -34,6 +45,8 @@ def _entries(text: str) -> dict[str, tuple[int | Range, ...]]:
             raise AtcError(
                 "E10002", shape=text, reason="the name of the input and a colon must come before its shape", sample=SAMPLE
             )
+        if name in found:
+            raise AtcError("E10002", shape=text, reason=f"{name} is there twice", sample=SAMPLE)
         found[name] = tuple(_dim(d.strip(), text) for d in dims.split(",")) if dims.strip() else ()
     return found
 

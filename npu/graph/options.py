@@ -17,7 +17,7 @@ from npu import soc
 from npu.graph import gears
 from npu.graph.checks import NEWEST_OPSET
 from npu.graph.errors import AtcError
-from npu.graph.input_shape import parse_ranges, parse_shapes
+from npu.graph.input_shape import from_ranges, parse_ranges, parse_shapes
 from npu.graph.precision_modes import modes
 
 FRAMEWORKS = "0(Caffe) or 1(MindSpore) or 3(TensorFlow) or 5(Onnx)"
@@ -132,11 +132,12 @@ def conversion(flags: Mapping[str, str], command: str) -> Options:
     precision = modes(given)[values[given]]
     if values["modify_mixlist"] and precision.rule != "lists":
         raise AtcError("E10055", reason=f"--modify_mixlist is for the mixed modes, and --{given} is {values[given]}")
-    option, shapes = gears.chosen(flags), parse_shapes(values["input_shape"])
+    if values["input_shape_range"] and values["input_shape"]:
+        raise AtcError("E10056", parameter1="--input_shape", parameter2="--input_shape_range")
+    option, shape_text = gears.chosen(flags), values["input_shape"] or from_ranges(values["input_shape_range"])
+    shapes = parse_shapes(shape_text)
     if values["insert_op_conf"] and values["input_format"] != "NCHW":
         raise AtcError("E10001", value=values["input_format"], parameter="--input_format", reason="AIPP needs NCHW.")
-    if values["insert_op_conf"] and values["input_fp16_nodes"]:
-        raise AtcError("E10056", parameter1="--insert_op_conf", parameter2="--input_fp16_nodes")
     if values["insert_op_conf"] and option == gears.DIMS:
         raise AtcError("E10056", parameter1="--insert_op_conf", parameter2="--dynamic_dims")
     return Options(
@@ -157,7 +158,7 @@ def conversion(flags: Mapping[str, str], command: str) -> Options:
         statistics=values["export_compile_stat"] != "0",
         command=command,
         gears=tuple(gears.gears(option, values[option], shapes, values["input_format"])) if option else (),
-        ranges=parse_ranges(values["input_shape"]),
+        ranges=parse_ranges(shape_text),
         gear_option=option,
         single_stream=values["enable_single_stream"] == "true",
         report=values["report"] == "1",

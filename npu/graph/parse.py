@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from npu.graph import custom
-from npu.graph.checks import NEWEST_OPSET, check_names, check_nodes, check_operators, check_versions
+from npu.graph import custom, light_file, weights
+from npu.graph.checks import NEWEST_OPSET, check_names, check_nodes, check_operators, check_versions, check_weights
 from npu.graph.errors import AtcError
 from npu.graph.input_shape import apply_shapes
 from npu.graph.shapes import infer
 from npu.graph.walk import graphs, nodes, rename
+from npu.graph.written_out import write_out
 from npu.om import MAX_BYTES
 
 IR = 10  # written: the first with metadata on nodes
@@ -36,6 +37,7 @@ OUTPUT_TYPES = {
 
 
 BESIDE = "The model keeps weights in a file of their own: copy that file beside the model, under the same name."
+INSIDE = "The file of the weights must lie in the model's folder: save the model again with a plain file name as its location."
 # first bytes of files that are often given instead of a model -> what they are and what to do
 OTHERS = (
     (b"PK\x03\x04", "It is a zip archive, as a PyTorch checkpoint (.pt, .pth) is: export the model with torch.onnx.export."),
@@ -44,19 +46,31 @@ OTHERS = (
 )
 
 
+@dataclass(frozen=True)
+class Source:
+    """A model as it is read: checked, constants lifted, nothing of it depends on shapes. large: the data of the large weights,
+    which the proto is without."""
+
+    proto: Any
+    large: weights.Weights
+
+
 @dataclass
 class Parsed:
-    """A model ready for the passes. stored: the shapes the file claimed for its values, open dims -1."""
+    """A model ready for the passes. stored: the shapes the file claimed for its values, open dims -1; large: as of Source."""
 
     proto: Any
     stored: dict[str, tuple[int, ...]]
+    large: weights.Weights
 
 
-def read_checked(path: Path, newest: int = NEWEST_OPSET) -> Any:
-    """Read a model, check it and lift its constants: what does not depend on shapes. AtcError names what is wrong with the file
-    or an operator. newest: the highest operator set that is taken."""
-    proto = read(path)
+def read_checked(path: Path, newest: int = NEWEST_OPSET) -> Source:
+    """Read a model, check it and lift its constants. AtcError names what is wrong with the file or an operator. newest: the
+    highest operator set that is taken."""
+    large: weights.Weights = {}
+    proto = read(path, large)
     opset = check_versions(proto, path)
+    check_weights(proto, path, large)
     custom.offer(proto)
     if proto.functions:
         from onnx.inliner import inline_local_functions
@@ -65,23 +79,24 @@ def read_checked(path: Path, newest: int = NEWEST_OPSET) -> Any:
     graph = proto.graph
     name_nodes(graph)
     check_names(graph, path)
+    write_out(proto, opset)
     check_operators(proto, opset, newest)
     check_nodes(proto, path)
     state_defaults(graph)
     lift_constants(graph)
     drop_overridable(graph)
     proto.ir_version = IR
-    return proto
+    return Source(proto, large | weights.set_aside(graph))
 
 
 def parse(
-    checked: Any, shapes: Mapping[str, tuple[int, ...]], out_nodes: tuple[str, ...] = (), output_type: str = "",
+    checked: Source, shapes: Mapping[str, tuple[int, ...]], out_nodes: tuple[str, ...] = (), output_type: str = "",
     fp16_nodes: tuple[str, ...] = (),
 ) -> Parsed:  # fmt: skip
     """A copy of a checked model with fixed inputs and inferred shapes. AtcError names what is wrong with --input_shape,
     --out_nodes or --input_fp16_nodes."""
-    proto = type(checked)()
-    proto.CopyFrom(checked)
+    proto = type(checked.proto)()
+    proto.CopyFrom(checked.proto)
     graph = proto.graph
     apply_shapes(graph, shapes)
     take_fp16(graph, fp16_nodes)
@@ -91,11 +106,12 @@ def parse(
     infer(proto)
     if output_type and cast_outputs(graph, OUTPUT_TYPES[output_type]):
         infer(proto)
-    return Parsed(proto, stored)
+    return Parsed(proto, stored, dict(checked.large))
 
 
-def read(path: Path) -> Any:
-    """The ModelProto of a file. AtcError E13001, E13003, E13005, E13023."""
+def read(path: Path, large: weights.Weights | None = None) -> Any:
+    """The ModelProto of a file. AtcError E13001, E13003, E13005, E13023. large: takes the data of the large weights, without
+    which the model is read then."""
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
     from onnx import ModelProto
     from onnx.checker import ValidationError
@@ -105,9 +121,9 @@ def read(path: Path) -> Any:
         size = path.stat().st_size
         if size > MAX_BYTES:
             raise AtcError("E13023", item="model file", size=size, maxsize=MAX_BYTES)
-        data = path.read_bytes()
-        if not data:
+        if not size:
             raise AtcError("E13005", file=path, more=("The file is empty (0 bytes): export or copy it again.",))
+        data = _data(path, large)
     except FileNotFoundError:
         raise AtcError("E13001", file=path, errmsg="No such file or directory") from None
     except OSError as error:
@@ -118,11 +134,23 @@ def read(path: Path) -> Any:
         load_external_data_for_model(proto, str(path.parent))
     except (DecodeError, UnicodeDecodeError) as error:
         raise AtcError("E13005", file=path, more=(str(error), *other_file(data))) from error
-    except ValidationError as error:  # the helper's word for a file of weights that is not there
-        raise AtcError("E10041", parameter=path, more=(f"external data: {error}", BESIDE)) from error
+    except ValidationError as error:  # the helper's word for a file of weights that is not there, or not where it may be
+        next_step = INSIDE if "outside" in str(error) else BESIDE
+        raise AtcError("E10041", parameter=path, more=(f"external data: {error}", next_step)) from error
     except (OSError, ValueError, TypeError) as error:
         raise AtcError("E10041", parameter=path, more=(f"external data: {error}",)) from error
     return proto
+
+
+def _data(path: Path, large: weights.Weights | None) -> bytes:
+    if large is None:
+        return path.read_bytes()
+    try:
+        data, cut = light_file.split(path)
+    except (ValueError, IndexError):  # the parser has the words for what is wrong
+        return path.read_bytes()
+    large |= cut
+    return data
 
 
 def other_file(data: bytes) -> tuple[str, ...]:
@@ -287,12 +315,12 @@ def contradictions(graph: Any, stored: Mapping[str, tuple[int, ...]]) -> list[st
     for value in (*graph.value_info, *graph.output):
         old = stored.get(value.name)
         tensor = value.type.tensor_type
-        if old is None or not tensor.HasField("shape"):
+        if old is None or not tensor.HasField("shape") or value.name not in makers:
             continue
         new = tuple(int(d.dim_value) if d.HasField("dim_value") else -1 for d in tensor.shape.dim)
         if len(old) != len(new) or any(a >= 0 and b >= 0 and a != b for a, b in zip(old, new, strict=True)):
             lines.append(
-                f"node {makers.get(value.name, value.name)}: the stored shape {list(old)} of {value.name} contradicts "
+                f"node {makers[value.name]}: the stored shape {list(old)} of {value.name} contradicts "
                 f"the inferred shape {list(new)}; the inferred one is used"
             )
     return lines

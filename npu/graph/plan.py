@@ -10,7 +10,7 @@ from math import prod
 from npu.cost import kernel as kernel_cost
 from npu.cost.work import Work
 from npu.dtypes import DTYPES
-from npu.graph import custom, format, notask, stream_plan
+from npu.graph import const_to_attr, custom, format, notask, stream_plan
 from npu.graph.bank import EMPTY, Bank
 from npu.graph.kernels import Unit
 from npu.graph.lowering import Lowering, lower_unit
@@ -22,6 +22,7 @@ from npu.ops.registry import lower
 from npu.soc import Soc
 
 PLANES = format.PLANES
+INPLACE = "InplaceAddRmsNorm"  # a group that writes its results over its operands
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Step:
 @dataclass(frozen=True)
 class Plan:
     """formats: TransData inserted and cancelled; events: pairs of kernels that order streams; free: pass -> concatenations that
-    need no kernel for it."""
+    need no kernel for it, and kernels whose axes became attributes."""
 
     steps: tuple[Step, ...]
     kernels: tuple[Kernel, ...] = ()  # of the steps, with casts and format conversions in their places
@@ -60,6 +61,7 @@ class Target:
     notask: tuple[str, ...] = ()
     bank: Bank = EMPTY
     own_schedules: bool = True  # of operators of one's own, where they have one
+    attributes: bool = True  # constant axes are attributes of kernels
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ def make_plan(
     views = [seen(unit, types, choice) for unit, choice in zip(units, choices, strict=True)]
     lowered = [lower_unit(unit, view) for unit, view in zip(units, views, strict=True)]
     lowered = [custom.scheduled(made, target.chip, target.own_schedules) for made in lowered]
+    lowered, attributed = const_to_attr.applied(lowered, target.attributes)
     inner = {name: working(value, held.get(name, FLOAT)) for name, value in types.items()}
     for view in views:
         inner |= {n: v for n, v in view.items() if v.constant}
@@ -135,16 +138,17 @@ def make_plan(
         placed.append(Placed(kernel, unit.inputs, unit.outputs))
     placed += before.get(len(units), [])
     placed += [add.cast(inner[n], types[n]) for n in outputs if types[n].dtype != inner[n].dtype]
-    placed = [replace(p, kernel=target.bank.scheduled(p.kernel)) for p in placed]
+    if target.bank.entries:
+        placed = [replace(p, kernel=target.bank.scheduled(p.kernel)) for p in placed]
     streams = _streams(placed, aliases, notask.places(units, free), target)
-    kernels = tuple(replace(p.kernel, stream=s) for p, s in zip(placed, streams.stream, strict=True))
+    kernels = tuple(replace(p.kernel, stream=s) if s else p.kernel for p, s in zip(placed, streams.stream, strict=True))
     return Plan(
         tuple(steps),
         kernels,
         memory(steps, inner, inputs, outputs, target.reuse),
         {"trans_data": chosen.inserted, "trans_data_cancelled": chosen.cancelled},
         streams.events,
-        dict(Counter(free.values())),
+        dict(Counter(free.values())) | ({const_to_attr.NAME: attributed} if attributed else {}),
     )
 
 
@@ -294,28 +298,34 @@ def memory(
 
 
 def _in_place(steps: Sequence[Step], blocks: dict[str, list[int]], of: Callable[[str], str]) -> int:
-    """Let elementwise kernels write over an operand that nobody needs afterwards; gives the bytes of the buffers that saves."""
+    """Let elementwise kernels, and those that work in place by their name, write over an operand that nobody needs afterwards;
+    gives the bytes of the buffers that saves."""
     saved = 0
     holder: dict[str, str] = {}
     for at, step in enumerate(steps):
-        if step.lowered is None or step.lowered.work.form != "vector" or len(step.unit.outputs) != 1:
+        if step.lowered is None or (step.unit.members.kernel != INPLACE and _several(step)):
             continue
-        result = step.unit.outputs[0]
-        for name in step.unit.inputs:
-            source = of(name)
-            source = holder.get(source, source)
-            if (
-                result in blocks
-                and source in blocks
-                and blocks[source][2] == at
-                and aligned(blocks[source][0]) == aligned(blocks[result][0])
-            ):
-                blocks[source][2] = blocks[result][2]
-                saved += aligned(blocks[result][0])
-                del blocks[result]
-                holder[result] = source
-                break
+        for result in step.unit.outputs:
+            for name in step.unit.inputs:
+                source = of(name)
+                source = holder.get(source, source)
+                if (
+                    result in blocks
+                    and source in blocks
+                    and blocks[source][2] == at
+                    and aligned(blocks[source][0]) == aligned(blocks[result][0])
+                ):
+                    blocks[source][2] = blocks[result][2]
+                    saved += aligned(blocks[result][0])
+                    del blocks[result]
+                    holder[result] = source
+                    break
     return saved
+
+
+def _several(step: Step) -> bool:
+    """Whether a kernel is none of elements one by one with one result."""
+    return step.lowered is None or step.lowered.work.form != "vector" or len(step.unit.outputs) != 1
 
 
 def _weight_bytes(name: str, step: Step, types: Mapping[str, Operand]) -> int:

@@ -13,6 +13,7 @@ from npu.graph.checks import check_versions, kind_of, takes
 from npu.graph.errors import AtcError
 from npu.graph.parse import read
 from npu.graph.walk import nodes
+from npu.graph.written_out import is_written_out
 
 REPORT = "check_result.json"
 UNSUPPORTED, REPEATED = 2, 4  # codes of the causes
@@ -32,7 +33,7 @@ def result(model: Path, newest: int) -> dict[str, Any]:
     names = Counter(n.name for n in proto.graph.node if n.name)
     rows = []
     for node in nodes(proto.graph):
-        codes = [] if takes(node, opset, newest) else [UNSUPPORTED]
+        codes = [] if takes(node, opset, newest) or is_written_out(node, opset) else [UNSUPPORTED]
         if names[node.name] > 1:
             codes.append(REPEATED)
         rows.append(_row(node.name, kind_of(node, proto, opset), codes))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -118,7 +118,7 @@ def _text(path: Path) -> str:
 
 def working(value: Operand, dtype: str) -> Operand:
     """The operand with float32 replaced by the type the device works in."""
-    return replace(value, dtype=dtype) if dtype != FLOAT and value.dtype == FLOAT else value
+    return value.held(dtype) if dtype != FLOAT and value.dtype == FLOAT else value
 
 
 def seen(unit: Unit, types: Mapping[str, Operand], choice: Choice) -> dict[str, Operand]:

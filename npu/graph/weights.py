@@ -1,10 +1,11 @@
-"""Large weights travel beside the graph as arrays and go into the file as they lie in memory: a protobuf would copy them at
-every step."""
+"""Large weights travel beside the graph as arrays, from the reading of a model to the writing: a protobuf would copy them at
+every step. Where the graph is an onnx-ir one, its values hold the same arrays."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from npu import om
@@ -19,14 +20,58 @@ if TYPE_CHECKING:
 
 GRAPH, INITIALIZER, RAW_DATA = 7, 5, 9  # fields of ModelProto, GraphProto, TensorProto
 STRING = 8  # TensorProto.DataType
+# TensorProto.DataType -> numpy's name: what a file holds as the array lies in memory
+PLAIN = {
+    1: "<f4",
+    2: "u1",
+    3: "i1",
+    4: "<u2",
+    5: "<i2",
+    6: "<i4",
+    7: "<i8",
+    9: "?",
+    10: "<f2",
+    11: "<f8",
+    12: "<u4",
+    13: "<u8",
+}
+
+
+def set_aside(graph: Any) -> Weights:
+    """Take the data of the large weights out of a GraphProto, by name; type, dims and name stay."""
+    import numpy as np
+
+    taken: Weights = {}
+    for tensor in graph.initializer:
+        dtype, count = PLAIN.get(tensor.data_type), prod(tensor.dims)
+        if dtype is None or count <= SMALL or not tensor.HasField("raw_data"):
+            continue
+        data = tensor.raw_data
+        if len(data) == count * np.dtype(dtype).itemsize:
+            taken[tensor.name] = np.frombuffer(data, dtype).reshape(tuple(tensor.dims))
+            tensor.ClearField("raw_data")
+    return taken
+
+
+def give(graph: Any, weights: Mapping[str, NDArray[Any]]) -> None:
+    """Let the values of an onnx-ir graph hold the arrays that were set aside."""
+    import onnx_ir as ir
+
+    for name, value in graph.initializers.items():
+        if name in weights:
+            value.const_value = ir.Tensor(weights[name], dtype=value.dtype, name=name)
 
 
 def take(graph: Any) -> Weights:
-    """Take the large weights out of an onnx-ir graph, by name. Typed placeholders stay, which to_proto writes without data."""
+    """Take the large weights out of an onnx-ir graph, by name. Typed placeholders stay, which to_proto writes without data;
+    weights that nothing reads any more go."""
     import onnx_ir as ir
 
     taken: Weights = {}
-    for name, value in graph.initializers.items():
+    for name, value in list(graph.initializers.items()):
+        if not value.uses() and not value.is_graph_output():
+            del graph.initializers[name]
+            continue
         tensor = value.const_value
         if tensor is not None and tensor.size > SMALL and tensor.dtype != ir.DataType.STRING:
             taken[name] = tensor.numpy()
@@ -56,7 +101,7 @@ def serialised(made: Any, weights: Mapping[str, NDArray[Any]]) -> list[bytes | m
     for holder in holders:
         inner += _tensor(holder, weights[holder.name])
     whole = sum(map(len, inner))
-    return [head.SerializeToString(deterministic=True), _key(GRAPH), _varint(whole), *inner]
+    return [head.SerializeToString(deterministic=True), key(GRAPH), varint(whole), *inner]
 
 
 def _tensor(holder: Any, array: NDArray[Any]) -> Iterator[bytes | memoryview]:
@@ -66,8 +111,8 @@ def _tensor(holder: Any, array: NDArray[Any]) -> Iterator[bytes | memoryview]:
     fields, dtype = holder.SerializeToString(deterministic=True), NAMES[holder.data_type]
     plain = array.dtype.isnative and array.dtype.kind in "fiucb"
     data = np.ascontiguousarray(array).data.cast("B") if plain else memoryview(to_bytes(array, dtype))
-    front = fields + _key(RAW_DATA) + _varint(len(data))
-    yield _key(INITIALIZER) + _varint(len(front) + len(data)) + front
+    front = fields + key(RAW_DATA) + varint(len(data))
+    yield key(INITIALIZER) + varint(len(front) + len(data)) + front
     yield data
 
 
@@ -79,12 +124,12 @@ def sealed(pieces: list[bytes | memoryview]) -> list[bytes | memoryview]:
     return [*pieces, om.seal_of(digest.hexdigest())]
 
 
-def _key(field: int) -> bytes:
+def key(field: int) -> bytes:
     """Of a field with a length, as protobuf writes it."""
-    return _varint(field << 3 | 2)
+    return varint(field << 3 | 2)
 
 
-def _varint(number: int) -> bytes:
+def varint(number: int) -> bytes:
     made = bytearray()
     while number > 0x7F:
         made.append(number & 0x7F | 0x80)

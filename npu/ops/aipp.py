@@ -1,7 +1,8 @@
 """Picture preprocessing as arithmetic: ONNX nodes from the bytes of pictures to the planes a model takes.
 
 Every operator set from 7 on has these operators in this form. Colour conversion is exact: products of integers in float64,
-and >> 8 as a floor.
+and >> 8 as a floor. Resizing is bilinear between the middles of pixels, rounded to whole numbers; which filter the device has is
+not documented.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 NAME = "Aipp"
 FLOAT, HALF, DOUBLE, INT64, BYTE = 1, 10, 11, 7, 2  # TensorProto.DataType
+TINY = 1e-9  # lets a half that the sums made a little smaller go up all the same
 ABOVE = float(1 << 24)  # makes any sum of the colour conversion positive, so that cutting off is a floor
 
 
@@ -66,6 +68,9 @@ def nodes(settings: Settings, channels: int, source: str, target: str, half: boo
         cut = write.put("Gather", cut, write.constant(columns, "int64"), axis=2)
         planes.append(write.put("Reshape", cut, plane))
     value = write.put("Concat", *planes, axis=1) if len(planes) > 1 else planes[0]
+    if settings.resize is not None:
+        value = _resized(write, value, (height, width), settings.resize[::-1])
+        width, height = settings.resize
     value = _converted(write, settings, value, (height, width)) if settings.csc else write.put("Cast", value, to=FLOAT)
     value = _normalised(write, settings, value, channels)
     value = _padded(write, settings, value, (height, width))
@@ -90,6 +95,27 @@ def _places(settings: Settings, channels: int, across: range, down: range) -> li
     elif settings.rbuv_swap:
         order.reverse()
     return [(list(down), [x * step + at for x in across]) for at in order]
+
+
+def _resized(write: Writer, value: str, old: tuple[int, int], new: tuple[int, int]) -> str:
+    """The planes in another height and width: a product from the left and one from the right, halves upwards."""
+    value = write.put("Cast", value, to=DOUBLE)
+    value = write.put("MatMul", write.constant(between(old[0], new[0]), "float64"), value)
+    value = write.put("MatMul", value, write.constant(between(old[1], new[1]).T, "float64"))
+    value = write.put("Cast", write.put("Add", value, write.constant(0.5 + TINY, "float64")), to=INT64)  # no value is negative
+    return write.put("Cast", value, to=FLOAT)
+
+
+def between(old: int, new: int) -> NDArray[np.float64]:
+    """[new, old]: how much of each old pixel is in each new one: its middle lies between two old middles, or beyond the last."""
+    import numpy as np
+
+    middle = np.clip((np.arange(new) + 0.5) * (old / new) - 0.5, 0, old - 1)
+    low = np.minimum(middle.astype(np.int64), max(old - 2, 0))
+    made = np.zeros((new, old))
+    made[np.arange(new), low] = 1 - (middle - low)
+    made[np.arange(new), np.minimum(low + 1, old - 1)] += middle - low
+    return made
 
 
 def _converted(write: Writer, settings: Settings, value: str, size: tuple[int, int]) -> str:

@@ -107,11 +107,12 @@ def _built(path: str, digest: str) -> Built:
 
 def evaluate(proto: Any, inputs: Mapping[str, Array]) -> list[Array]:
     """The outputs of a model that lies in memory. ComputeError."""
-    return build(proto, None).run(inputs, TIME_LIMIT)
+    return build(proto, None, once=True).run(inputs, TIME_LIMIT)
 
 
-def build(proto: Any, path: str | None) -> Built:
-    """An engine for a parsed model, after the guards. path: where onnxruntime shall read it, None to hand the bytes over."""
+def build(proto: Any, path: str | None, once: bool = False) -> Built:
+    """An engine for a parsed model, after the guards. path: where onnxruntime shall read it, None to hand the bytes over. once:
+    it runs only once, so that onnxruntime's optimisations do not pay."""
     import onnx
 
     operators, nodes = expanded(proto)
@@ -125,9 +126,10 @@ def build(proto: Any, path: str | None) -> Built:
     refused = "onnxruntime is not used for it"
     if not routed(proto, operators):
         try:
-            return Built(_onnxruntime(path if path is not None else proto.SerializeToString()), loops, True)
+            return Built(_onnxruntime(path if path is not None else proto.SerializeToString(), once), loops, True)
         except _peer_errors() as error:
             refused = _line(error)
+    _within_memory(proto)
     try:
         from onnx.reference import ReferenceEvaluator
 
@@ -136,7 +138,7 @@ def build(proto: Any, path: str | None) -> Built:
         raise ComputeError(f"{refused}; onnx.reference: {_line(error)}") from error
 
 
-def _onnxruntime(source: str | bytes) -> Engine:
+def _onnxruntime(source: str | bytes, once: bool) -> Engine:
     import onnxruntime
 
     _limit_memory()
@@ -145,6 +147,8 @@ def _onnxruntime(source: str | bytes) -> Engine:
     options.intra_op_num_threads = THREADS
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    if once:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     made: Engine = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     return made
 
@@ -154,10 +158,32 @@ def _limit_memory() -> None:
     """Let all sessions together take at most a share of the machine's memory: a few bytes can ask for a tensor of many GiB."""
     import onnxruntime
 
-    most = int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * MEMORY_SHARE)
+    most = most_memory()
     kind, default = onnxruntime.OrtAllocatorType.ORT_ARENA_ALLOCATOR, onnxruntime.OrtMemType.DEFAULT
     arena = onnxruntime.OrtArenaCfg({"max_mem": most, "arena_extend_strategy": 1})  # 1: as much as is asked for
     onnxruntime.create_and_register_allocator(onnxruntime.OrtMemoryInfo("Cpu", kind, 0, default), arena)
+
+
+def _within_memory(proto: Any) -> None:
+    """ComputeError for a model for onnx.reference with a value larger than all sessions may hold: numpy would take the machine's
+    memory. Values whose size is not known before the run are not judged."""
+    from math import prod
+
+    from onnx import shape_inference
+
+    try:
+        values = shape_inference.infer_shapes(proto).graph
+    except _peer_errors():  # what cannot be inferred is left to the evaluator
+        return
+    for value in (*values.value_info, *values.output):
+        dims = [d.dim_value for d in value.type.tensor_type.shape.dim]
+        if prod(dims) > most_memory():  # a byte each at least
+            raise ComputeError(f"{value.name} of shape {dims} is larger than the memory for arithmetic, {most_memory()} bytes")
+
+
+def most_memory() -> int:
+    """Bytes that all arithmetic together may take."""
+    return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * MEMORY_SHARE)
 
 
 def _watched(engine: Any, inputs: Mapping[str, Array], time_limit: float) -> list[Array]:

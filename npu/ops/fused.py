@@ -10,7 +10,7 @@ from npu.ops.kernel import CUBE_TYPES, aicpu, compute_type, read_bytes, row, vec
 from npu.ops.node import Lowered, Node
 
 VECTOR = ("Gelu", "Swish", "HardSwish", "HardSigmoid", "Mish")
-ROWS = ("LayerNorm", "RmsNorm", "AddLayerNorm", "AddRmsNorm", "SoftmaxV2")  # along the last axis
+ROWS = ("LayerNorm", "RmsNorm", "AddLayerNorm", "AddRmsNorm", "InplaceAddRmsNorm", "SoftmaxV2")  # along the last axis
 ATTENTION = "FlashAttentionScore"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from npu.cost.work import Work
 from npu.dtypes import NARROW
 from npu.ops.node import Lowered, Node
@@ -51,9 +53,12 @@ def row(node: Node, op: str, rows: int, scratch: int = 0) -> Lowered:
 
 
 def layout(node: Node, op: str, rows: int = 1) -> Lowered:
-    """Moves elements without changing them. What counts is the part that moves: the output."""
+    """Moves elements without changing them. What counts is the part that moves: the output. A change to blocks of channels moves
+    planes: images of one channel, of a filter its few taps."""
     if compute_type(node) in AICPU_TYPES:
         return aicpu(node, op)
+    if op == "TransData" and node.outputs and len(node.outputs[0].dims) == 4:
+        rows = prod(node.outputs[0].dims[:2])
     moved = sum(o.elements for o in node.outputs)
     size = node.outputs[0].element_bytes if node.outputs else 4.0
     work = Work("layout", op, compute_type(node), (moved, max(rows, 1)), int(moved * size), write_bytes(node))

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-ROUTED = {"DFT", "STFT", "MaxUnpool"}  # other results
+ROUTED = {"DFT", "STFT"}  # other results
 # Element types (TensorProto.DataType) that cannot be handed to onnxruntime as numpy arrays: complex, bfloat16, a byte and less.
 UNFED = {14, 15, *range(16, 32)}
+
+BOOL = 9  # TensorProto.DataType
 
 Values = Mapping[str, Any]  # name -> tensor of a constant, or type of a model input
 
@@ -40,7 +42,22 @@ def _resize(node: Any, values: Values) -> bool:
     return scales is not None and (not hasattr(scales, "data_type") or _least(scales) < 1)
 
 
+def _max_unpool(node: Any, _values: Values) -> bool:
+    """A stated size of the result moves the values."""
+    return len(node.input) > 2
+
+
+def _reduce_max(node: Any, values: Values) -> bool:
+    """Over nothing, onnxruntime refuses truth values."""
+    known = values.get(node.input[0])
+    if known is None or hasattr(known, "data_type") or known.elem_type != BOOL:
+        return False
+    return any(d.HasField("dim_value") and d.dim_value == 0 for d in known.shape.dim)
+
+
 DIFFERS: dict[str, Callable[[Any, Values], bool]] = {
+    "ReduceMax": _reduce_max,
+    "MaxUnpool": _max_unpool,
     "Dropout": _dropout,
     "Attention": _attention,
     "ConvInteger": _conv_integer,

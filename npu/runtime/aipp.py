@@ -73,15 +73,16 @@ class Aipp:
 
     def fitted(self, wanted: Wanted) -> tuple[Settings, ...]:
         """The settings of every picture of an input. NpuError invalid_param where they do not give what the model takes."""
-        count, channels, height, width = wanted.dims
-        if self.batches != count:
-            raise NpuError("invalid_param", batch=self.batches, model_batch=count)
+        channels = wanted.dims[1]
+        if self.batches != wanted.count:
+            raise NpuError("invalid_param", batch=self.batches, model_batch=wanted.count)
         try:
-            made = tuple(self.settings(batch) for batch in range(count))
+            made = tuple(self.settings(batch) for batch in range(self.batches))
         except ValueError as error:
             raise NpuError("invalid_param", input=wanted.input, reason=str(error)) from error
         for each in made:
-            if each.size != (width, height) or channels not in each.channels():
+            other = any(d not in (s, -1) for d, s in zip(wanted.dims[2:], each.size[::-1], strict=True))
+            if other or channels not in each.channels():
                 makes = (*each.channels(), *each.size[::-1])
                 raise NpuError("invalid_param", input=wanted.input, makes=makes, wanted=wanted.dims)
         if sum(m.bytes for m in made) > wanted.largest:
@@ -104,15 +105,20 @@ def _four(numbers: Sequence[float] | None, otherwise: float) -> tuple[float, flo
     return float(a), float(b), float(c), float(d)
 
 
-def planes(wanted: Wanted, data: bytes, settings: tuple[Settings, ...] | None) -> NDArray[Any]:
-    """float32 [N, C, H, W] of the pictures in a buffer. NpuError model_aipp without settings, model_input_mismatch for too few
-    bytes."""
+def planes(wanted: Wanted, data: bytes, settings: tuple[Settings, ...] | None, dims: Sequence[int]) -> NDArray[Any]:
+    """float32 [N, C, H, W] of the pictures in a buffer, the first N of those there are settings for. dims: what the model takes
+    in this run. NpuError model_aipp without settings or for some of other sizes, model_input_mismatch for too few bytes."""
     import numpy as np
 
     from npu.ops.aipp import apply
 
     if settings is None:
         raise NpuError("model_aipp", input=wanted.input, reason="the settings of its dynamic AIPP were not given before the run")
+    if len(dims) == len(wanted.dims):  # one of several shapes
+        settings = settings[: dims[0]]
+        other = next((s.size for s in settings if s.size != (dims[3], dims[2])), None)
+        if other is not None:
+            raise NpuError("model_aipp", input=wanted.input, makes=other[::-1], wanted=tuple(dims[2:]), reason="the chosen size")
     need = sum(s.bytes for s in settings)
     if len(data) < need:
         raise NpuError("model_input_mismatch", name=wanted.input, wanted=need, given=len(data), reason="size of the pictures")

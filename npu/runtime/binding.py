@@ -9,7 +9,7 @@ from npu.device.task import Row
 from npu.driver.door import Handle
 from npu.errors import NpuError
 from npu.runtime.dataset import GEAR_INPUT, DataBuffer, DataSet, inputs_of
-from npu.runtime.gears import input_dims, size
+from npu.runtime.gears import chosen, input_dims, size, unsized
 from npu.runtime.process import Process
 from npu.runtime.side import Side
 from npu.runtime.tensor_desc import TensorDesc
@@ -30,11 +30,17 @@ class Binding:
     """Inputs and outputs of one run. It holds for further runs while data sets, buffers and live memory stay as they were."""
 
     def __init__(
-        self, sets: tuple[tuple[int, DataSet], tuple[int, DataSet]], ins: list[Bound], outs: list[Bound], dev: Handle, fixed: bool
+        self,
+        sets: tuple[tuple[int, DataSet], tuple[int, DataSet]],
+        ins: list[Bound],
+        outs: list[Bound],
+        dev: Handle,
+        gear: int,
+        fixed: bool,
     ) -> None:
         self.ins, self.outs, self.dev = ins, outs, dev
         self.input_set, self.output_set = sets[0][1], sets[1][1]
-        self.gear = sets[0][1].gear
+        self.gear = gear
         self.changes = dev.changes if fixed else -1  # -1: open shapes and memory of other devices are looked at every time
         self._sets = sets
         self._buffers = [
@@ -74,29 +80,41 @@ def _ranges(bound: Sequence[Bound]) -> str:
 def bind(process: Process, model: om.Model, inputs: int, outputs: int, dev: Handle) -> Binding:
     """Check data sets (handles) against a model. NpuError model_input_mismatch, invalid_param, those of a bad address."""
     sets = tuple((h, process.get(h, DataSet, "invalid_param")) for h in (inputs, outputs))
-    ins = _side(process, model, sets[0][1], inputs_of(model), "input")
+    gear = chosen(process, sets[0][1], model)
+    ins = _side(process, model, sets[0][1], inputs_of(model), "input", gear)
     outs = _side(process, model, sets[1][1], model.outputs, "output")
-    plain = not sets[0][1].descs and sets[0][1].gear < 0 and all(b.size for b in outs)
+    plain = not sets[0][1].descs and not model.gears and all(b.size for b in outs)
     fixed = plain and all(b.side is not None and b.side.dev is dev for b in (*ins, *outs))
-    return Binding((sets[0], sets[1]), ins, outs, dev, fixed)
+    return Binding((sets[0], sets[1]), ins, outs, dev, gear, fixed)
 
 
-def _side(process: Process, model: om.Model, dataset: DataSet, wanted: Sequence[om.Tensor], what: str) -> list[Bound]:
+def _missing(model: om.Model) -> str:
+    """What a script left out that gives a model of open shape its dims."""
+    if model.gears:
+        return "no choice (acl.mdl.set_dynamic_batch_size, set_dynamic_hw_size, set_input_dynamic_dims)"
+    return "no description (acl.mdl.set_dataset_tensor_desc)"
+
+
+def _side(
+    process: Process, model: om.Model, dataset: DataSet, wanted: Sequence[om.Tensor], what: str, gear: int = -1
+) -> list[Bound]:
     if len(dataset.buffers) != len(wanted):
         raise NpuError(
             "model_input_mismatch", which=what, wanted=len(wanted), given=len(dataset.buffers), reason="number of buffers"
         )
     made = []
-    unsized = {a.input for a in model.aipp if a.settings is None} if what == "input" else set()  # they say their size later
+    later = unsized(model) if what == "input" else {}  # these say their size when they are read
     for number, tensor in enumerate(wanted):
         buffer = process.get(dataset.buffers[number], DataBuffer, "invalid_param")
         dims = tensor.dims
-        if what == "input" and (dataset.descs or dataset.gear >= 0):
+        if what == "input" and (dataset.descs or gear >= 0):
             described = process.objects.get(dataset.descs.get(number, 0))
-            dims = tuple(described.dims) if isinstance(described, TensorDesc) else input_dims(model, dataset, tensor)
+            dims = tuple(described.dims) if isinstance(described, TensorDesc) else input_dims(model, gear, tensor)
         dims = tensor.laid(dims)
         need = size(dims, tensor.dtype)
-        if buffer.size + TOLERANCE < need and tensor.name not in unsized:
+        if tensor.name in later:
+            need = later[tensor.name]
+        elif buffer.size + TOLERANCE < need:
             raise NpuError(
                 "model_input_mismatch",
                 which=what,
@@ -108,10 +126,15 @@ def _side(process: Process, model: om.Model, dataset: DataSet, wanted: Sequence[
             )
         if what == "input" and min(dims, default=0) < 0 and tensor.name != GEAR_INPUT:
             raise NpuError(
-                "model_input_mismatch", which=what, name=tensor.name, wanted=tensor.dims, given=dims, reason="open shape"
+                "model_input_mismatch",
+                which=what,
+                name=tensor.name,
+                wanted=tensor.dims,
+                given=_missing(model) if dims == tensor.dims else dims,
+                reason=f"open shape of {tensor.name}",
             )
         # An output of open shape gets its memory when that is known; an empty tensor needs none.
-        later = buffer.data == 0 and need == 0 and (what == "output" or 0 in dims)
-        side = None if later else Side(process, buffer.data, min(buffer.size, need) if need else buffer.size, True, kernel=True)
+        none = buffer.data == 0 and need == 0 and (what == "output" or 0 in dims)
+        side = None if none else Side(process, buffer.data, min(buffer.size, need) if need else buffer.size, True, kernel=True)
         made.append(Bound(side, buffer, dims, need))
     return made

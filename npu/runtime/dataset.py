@@ -60,7 +60,7 @@ def inputs_of(model: om.Model) -> tuple[Tensor, ...]:
     inputs = model.inputs
     for number, each in enumerate(a for a in model.aipp if a.settings is None):
         name = AIPP_INPUT if number == 0 else f"{AIPP_INPUT}_{number}"
-        inputs = (*inputs, Tensor(name, "uint8", (parameter_bytes(each.dims[0]),)))
+        inputs = (*inputs, Tensor(name, "uint8", (parameter_bytes(each.count),)))
     if not model.gears or any(t.name == GEAR_INPUT for t in model.inputs):
         return inputs
     return (*inputs, Tensor(GEAR_INPUT, "int32", (open_dims(model),)))

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
+import numpy as np
+
 from npu import om
 from npu.dtypes import numpy_type, tensor_bytes
 from npu.errors import NpuError
-from npu.runtime.dataset import GEAR_INPUT, DataSet, inputs_of
+from npu.runtime.dataset import GEAR_INPUT, DataBuffer, DataSet, inputs_of
+from npu.runtime.process import Process
+from npu.runtime.side import Side
 
 PLANES = {"NCHW": (2, 3), "NHWC": (1, 2)}  # axes of height and width
 BATCH, IMAGE = "dynamic_batch_size", "dynamic_image_size"  # the option the gears came from, as the model records it
@@ -45,8 +49,11 @@ def all_dims(model: om.Model) -> list[list[int]]:
     return [[d for t in model.inputs for d in (_dims(g, t.name) if t.name in g else t.dims)] for g in model.gears]
 
 
-def choose(dataset: DataSet, model: om.Model, index: int, options: list[list[int]], wanted: list[int]) -> None:
-    """Take the gear that is `wanted` among `options`. NpuError invalid_param, model_gear."""
+def choose(
+    process: Process, dataset: DataSet, model: om.Model, index: int, options: list[list[int]], wanted: list[int]
+) -> None:
+    """Take the gear that is `wanted` among `options`, and write it where the device finds it. NpuError invalid_param,
+    model_gear."""
     names = [t.name for t in inputs_of(model)]
     if index >= len(names) or names[index] != GEAR_INPUT:
         raise NpuError(
@@ -55,20 +62,70 @@ def choose(dataset: DataSet, model: om.Model, index: int, options: list[list[int
     if wanted not in options:
         raise NpuError("model_gear", wanted=wanted, gears=options)
     dataset.gear = options.index(wanted)
+    numbers = _numbers(model)[dataset.gear]
+    buffer = _buffer(process, dataset, index)
+    if buffer is not None and buffer.size >= 4 * len(numbers):
+        data = np.array(numbers, _width(buffer.size, len(numbers))).tobytes()
+        Side(process, buffer.data, len(data), True).write(data)
 
 
-def input_dims(model: om.Model, dataset: DataSet, tensor: om.Tensor) -> tuple[int, ...]:
-    """The dims of an input under the chosen gear; its own where nothing was chosen."""
-    if dataset.gear >= 0 and tensor.name in model.gears[dataset.gear]:
-        return _dims(model.gears[dataset.gear], tensor.name)
+def chosen(process: Process, dataset: DataSet, model: om.Model) -> int:
+    """Number of the gear of a run, -1 for none: what was chosen for the data set, else what the input that takes the choice holds
+    (a script may write it there itself, or use the buffer again in another data set)."""
+    names = [t.name for t in inputs_of(model)]
+    if dataset.gear >= 0 or not model.gears or GEAR_INPUT not in names:
+        return dataset.gear
+    numbers = _numbers(model)
+    buffer = _buffer(process, dataset, names.index(GEAR_INPUT))
+    count = len(numbers[0])
+    if buffer is None or buffer.size < 4 * count:
+        return -1
+    kind = _width(buffer.size, count)
+    held = np.frombuffer(Side(process, buffer.data, buffer.size, True).read(count * kind.itemsize), kind).tolist()
+    return numbers.index(held) if held in numbers else -1
+
+
+def _numbers(model: om.Model) -> list[list[int]]:
+    """What the input that takes the choice holds, by gear: the batch, height and width, or all open dims."""
+    opened = [(t.name, axis) for t in model.inputs for axis, d in enumerate(t.dims) if d < 0]
+    return (
+        [[b] for b in batches(model)]
+        or sizes(model)
+        or [[_dims(gear, name)[axis] for name, axis in opened] for gear in model.gears]
+    )
+
+
+def _width(size: int, count: int) -> np.dtype[np.signedinteger]:
+    """Type of the numbers in a buffer of that many bytes: int64 where they fit."""
+    return np.dtype(np.int64 if size >= 8 * count else np.int32)
+
+
+def _buffer(process: Process, dataset: DataSet, index: int) -> DataBuffer | None:
+    """A buffer of a data set, where it was given one with memory."""
+    found = process.objects.get(dataset.buffers[index]) if index < len(dataset.buffers) else None
+    return found if isinstance(found, DataBuffer) and found.data else None
+
+
+def input_dims(model: om.Model, gear: int, tensor: om.Tensor) -> tuple[int, ...]:
+    """The dims of an input under a gear; its own where none was chosen (-1)."""
+    if gear >= 0 and tensor.name in model.gears[gear]:
+        return _dims(model.gears[gear], tensor.name)
     return tensor.dims
 
 
 def largest(model: om.Model, tensor: om.Tensor) -> int:
-    """Bytes of an input in its largest gear."""
+    """Bytes of an input in its largest gear; of pictures that say their size later, what the input can take."""
+    pictures = unsized(model).get(tensor.name)
+    if pictures is not None:
+        return pictures
     if tensor.bytes or not model.gears:
         return tensor.bytes
     return max(size(tensor.laid(_dims(g, tensor.name) if tensor.name in g else tensor.dims), tensor.dtype) for g in model.gears)
+
+
+def unsized(model: om.Model) -> dict[str, int]:
+    """The inputs with dynamic AIPP, and the bytes each can take."""
+    return {a.input: a.largest for a in model.aipp if a.settings is None}
 
 
 def size(dims: tuple[int, ...], dtype: str) -> int:
@@ -85,8 +142,11 @@ def output_dims(path: str, gear: int) -> tuple[tuple[int, ...], ...]:
 
     model = om.load(path)
     chosen = model.gears[gear]
+    planes = unsized(model)
     feeds = {
-        t.name: np.zeros(t.laid(_dims(chosen, t.name) if t.name in chosen else t.dims), numpy_type(t.dtype))
+        t.name: np.zeros(
+            t.laid(_dims(chosen, t.name) if t.name in chosen else t.dims), "f4" if t.name in planes else numpy_type(t.dtype)
+        )
         for t in model.inputs
         if t.name != GEAR_INPUT
     }
@@ -96,9 +156,15 @@ def output_dims(path: str, gear: int) -> tuple[tuple[int, ...], ...]:
         raise NpuError("model_data", path=path, reason=error.reason) from error
 
 
+def largest_dims(path: str, model: om.Model, index: int) -> tuple[int, ...]:
+    """The dims of an output in its largest gear; its own where there is nothing to choose."""
+    tensor = model.outputs[index]
+    if -1 not in tensor.dims or not model.gears:
+        return tensor.dims
+    return max((output_dims(path, g)[index] for g in range(len(model.gears))), key=lambda dims: size(dims, tensor.dtype))
+
+
 def largest_output(path: str, model: om.Model, index: int) -> int:
     """Bytes of an output in its largest gear."""
     tensor = model.outputs[index]
-    if tensor.bytes or not model.gears:
-        return tensor.bytes
-    return max(size(output_dims(path, g)[index], tensor.dtype) for g in range(len(model.gears)))
+    return tensor.bytes or size(largest_dims(path, model, index), tensor.dtype)

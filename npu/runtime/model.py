@@ -243,7 +243,7 @@ def launch(process: Process, thread: HostThread, loaded: LoadedModel, bound: Bin
         program = loaded.lanes.submit(process, thread, where, program, row)
     if loaded.model.dynamic and len(program) > 1:
         for step in program[:-1]:
-            _launch_node(process, thread, where, Task(KERNEL, 0, row, program=[step]))
+            launch_node(process, thread, where, Task(KERNEL, 0, row, program=[step]))
         program = program[-1:]
     task = Task(KERNEL, 0, row, on_done=lambda _time: _compute(process, loaded, bound), program=program or None)
     task.correlation = thread.correlation
@@ -258,7 +258,7 @@ def launch(process: Process, thread: HostThread, loaded: LoadedModel, bound: Bin
 
         task.on_done = done
     if loaded.model.dynamic and program:
-        _launch_node(process, thread, where, task)
+        launch_node(process, thread, where, task)
     else:
         where.submit(process, thread, task)
     for out in bound.outs:
@@ -271,7 +271,7 @@ def _refuse(process: Process, loaded: LoadedModel) -> None:
     raise NpuError("model_too_new", model=loaded.name, built=loaded.model.build.get("cann"), host=process.machine.cann_version)
 
 
-def _launch_node(process: Process, thread: HostThread, stream: Stream, task: Task) -> None:
+def launch_node(process: Process, thread: HostThread, stream: Stream, task: Task) -> None:
     """One kernel of a model of open shapes: the host works out its shape and tiling and launches it."""
     begun = thread.clock.now
     thread.clock.now += NODE_LAUNCH_NS
@@ -304,7 +304,9 @@ def _compute(process: Process, loaded: LoadedModel, bound: Binding) -> None:
             continue
         if tensor.name in pictures and given.side is not None:
             data = given.side.read(min(given.size, given.buffer.size))
-            feeds[tensor.name] = aipp.planes(pictures[tensor.name], data, bound.input_set.aipp.get(tensor.name))
+            feeds[tensor.name] = aipp.planes(
+                pictures[tensor.name], data, bound.input_set.aipp.get(tensor.name), given.dims
+            )
         else:
             feeds[tensor.name] = _array(loaded, given, tensor)
     try:

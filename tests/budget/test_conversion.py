@@ -23,9 +23,10 @@ def bench() -> ModuleType:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["force_fp16", "must_keep_origin_dtype"])
-def test_resnet50(bench: ModuleType, mode: str, tmp_path: Path) -> None:
-    model = tmp_path / "resnet50.onnx"
-    model.write_bytes(bench.network("resnet50").SerializeToString())
+@pytest.mark.parametrize("name", ["resnet50", "densenet121"])
+def test_a_network(bench: ModuleType, name: str, mode: str, tmp_path: Path) -> None:
+    model = tmp_path / f"{name}.onnx"
+    model.write_bytes(bench.network(name).SerializeToString())
     seen = []
     for _ in range(ATTEMPTS):
         ours, theirs = bench.costs(model, precision_mode=mode)

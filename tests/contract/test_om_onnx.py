@@ -150,7 +150,7 @@ def test_a_trained_model(classifier, tmp_path, fused):
     summary = convert(classifier, tmp_path, input_shape="x:1,3,48,192", **ORIGIN, **flags)
     feeds = {"x": np.random.default_rng(0).normal(size=(1, 3, 48, 192)).astype(np.float32)}
     np.testing.assert_allclose(Session(summary.path).run(feeds)[0], expected(classifier, feeds)[0], rtol=1e-3)
-    assert len(summary.model.kernels) == (83 if fused else 233)
+    assert len(summary.model.kernels) == (76 if fused else 233)
     assert summary.model.build["fusion"] == ({
         "AABiasaddConvFusion": 18, "ConvBatchnormFusionPass": 35, "MatMulBiasAddFusionPass": 1, "TbeConv2DEltwisePass": 27,
-        "TbeConv2DReluv2Pass": 15} if fused else {})
+        "TbeConv2DReluv2Pass": 15, "TbeConvDoubleInFusionPass": 7} if fused else {})

@@ -15,6 +15,7 @@ SCRIPT = """
     desc = acl.mdl.create_desc(); acl.mdl.get_desc(desc, model)
     count = acl.mdl.get_num_inputs(desc)
     print("inputs", count, [acl.mdl.get_input_name_by_index(desc, i) for i in range(count)])
+    print("largest", acl.mdl.get_output_dims(desc, 0)[0]["dims"], acl.mdl.get_cur_output_dims(desc, 0)[0]["dims"])
 
     def dataset(sizes):
         made = acl.mdl.create_dataset()
@@ -74,6 +75,51 @@ CASES = {
 }
 
 
+WRITTEN = """
+    import sys
+    import acl, numpy as np
+
+    acl.init(); acl.rt.set_device(0)
+    model, _ = acl.mdl.load_from_file(sys.argv[1])
+    desc = acl.mdl.create_desc(); acl.mdl.get_desc(desc, model)
+    index, _ = acl.mdl.get_input_index_by_name(desc, "ascend_mbatch_shape_data")
+
+    def dataset(memory):
+        made = acl.mdl.create_dataset()
+        for pointer, size in memory:
+            acl.mdl.add_dataset_buffer(made, acl.create_data_buffer(pointer, size))
+        return made
+
+    sizes = [acl.mdl.get_input_size_by_index(desc, 0), WIDTH]
+    memory = [(acl.rt.malloc(size, 0)[0], size) for size in sizes]
+    size = acl.mdl.get_output_size_by_index(desc, 0)
+    result = acl.rt.malloc(size, 0)[0]
+    outputs = dataset([(result, size)])
+    host = np.zeros(size // 4, np.float32)
+    for batch in (4, 1, 3):
+        data = np.full((batch, 3, 8, 8), 0.01, np.float32)
+        acl.rt.memcpy(memory[0][0], data.nbytes, data.ctypes.data, data.nbytes, 1)
+        number = np.array([batch], np.KIND)
+        acl.rt.memcpy(memory[1][0], number.nbytes, number.ctypes.data, number.nbytes, 1)
+        acl.rt.memset(result, size, 0, size)
+        print(batch, acl.mdl.execute(model, dataset(memory), outputs))
+        acl.rt.memcpy(host.ctypes.data, size, result, size, 2)
+        print(int(np.count_nonzero(host)))
+    again = dataset(memory)
+    print("set", acl.mdl.set_dynamic_batch_size(model, again, index, 1))
+    print("used again", acl.mdl.execute(model, dataset(memory), outputs))
+"""
+
+
+@pytest.mark.parametrize(("width", "kind"), [(4, "int32"), (8, "int64")])
+def test_a_choice_may_be_written_where_the_device_finds_it(start, tmp_path, width, kind):
+    proto = model([*conv_bn(), node("Sigmoid", "n", "y")], "y", weights(), {"x": ["N", 3, 8, 8]})
+    path = convert(proto, tmp_path, input_shape="x:-1,3,8,8", dynamic_batch_size="1,4", **ORIGIN).path
+    ran = start("python", "-m", "npu", "script.py", str(path), script=WRITTEN.replace("WIDTH", str(width)).replace("KIND", kind))
+    one = 4 * 8 * 8  # values of one sample; 3 is no gear, so nothing ran
+    assert ran.out.split() == ["4", "0", str(4 * one), "1", "0", str(one), "3", "507033", "0", "set", "0", "used", "again", "0"], ran.err
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_gear_is_chosen_run_and_right(start, tmp_path, case):
     flags, shapes, choose, good, bad = CASES[case]
@@ -86,10 +132,13 @@ def test_a_gear_is_chosen_run_and_right(start, tmp_path, case):
     assert lines[0] == "inputs 2 ['x', 'ascend_mbatch_shape_data']"
     from tests.made_onnx import expected
 
+    largest = [int(v) for v in good[-1].split(",")]
+    largest[1] = 4  # the channels the convolution makes
+    assert lines[1] == f"largest {largest} {largest}"  # before a choice both tell the largest gear
     for number, word in enumerate(good):
         shape = [int(v) for v in word.split(",")]
         data = (np.arange(np.prod(shape), dtype=np.float32).reshape(shape) / 100).astype(np.float32)
-        at = 1 + 5 * number
+        at = 2 + 5 * number
         assert lines[at].endswith(" 0") and lines[at + 1] == "execute 0" and lines[at + 2] == "done 0"
         assert float(lines[at + 4].split()[1]) == pytest.approx(float(expected(proto, {"x": data})[0].sum()), rel=1e-4)
     assert lines[-1].startswith("choose") and not lines[-1].endswith(" 0")

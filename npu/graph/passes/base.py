@@ -53,9 +53,10 @@ class Outcome:
 
 @dataclass
 class Work:
-    """What passes share: the graph, and the group each node lies in. half: float32 is worked on in half precision."""
+    """What passes share: the graph, the group each node lies in, and the name of the chip ("" where it does not matter)."""
 
     graph: Any
+    chip: str = ""
     held: dict[int, Group] = field(default_factory=dict)
 
     @property
@@ -102,7 +103,7 @@ class Work:
 
 class Pass(NamedTuple):
     """One fusion pass. priority orders the passes of a kind, lower first. switchable: ALL:off switches it off. fixed: it works on
-    fixed shapes only, as its documentation says."""
+    fixed shapes only, as its documentation says; opened: on open ones only."""
 
     name: str
     kind: str
@@ -110,3 +111,4 @@ class Pass(NamedTuple):
     run: Callable[[Work], Outcome]
     switchable: bool = True
     fixed: bool = False
+    opened: bool = False

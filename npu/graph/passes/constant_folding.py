@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from npu.graph import walk
+from npu.graph import walk, weights
 from npu.graph.shapes import infer
 from npu.graph.types import Operands, node_of
 from npu.ops.compute import ComputeError, evaluate
@@ -38,11 +38,12 @@ KEPT = {
 ROUNDS = 16  # each makes shapes known that the next may fold
 
 
-def run(proto: Any) -> int:
-    """Fold until nothing changes; gives how many nodes went. Types are inferred again after each round."""
+def run(proto: Any, large: weights.Weights) -> int:
+    """Fold until nothing changes; gives how many nodes went. Types are inferred again after each round. large: the data of the
+    weights that the model is without, and of those that folding makes."""
     folded = 0
     for _ in range(ROUNDS):
-        gone = _round(proto)
+        gone = _round(proto, large)
         folded += gone
         if not gone:
             break
@@ -50,7 +51,7 @@ def run(proto: Any) -> int:
     return folded
 
 
-def _round(proto: Any) -> int:
+def _round(proto: Any, large: weights.Weights) -> int:
     graph = proto.graph
     types = Operands(graph)
     known = {t.name for t in graph.initializer}
@@ -65,16 +66,16 @@ def _round(proto: Any) -> int:
             known |= set(node.output)
     if not chosen and not shapes:
         return 0
-    made = _compute(proto, chosen, shapes)
+    made = _compute(proto, chosen, shapes, large)
     if made is None:
-        chosen, made = [], _compute(proto, [], shapes) or []
+        chosen, made = [], _compute(proto, [], shapes, large) or []
     gone = {o for n in chosen for o in n.output} | set(shapes)
-    kept = [type(n).FromString(n.SerializeToString()) for n in graph.node if not (set(n.output) & gone)]
-    removed = len(graph.node) - len(kept)
-    del graph.node[:]
-    graph.node.extend(kept)
+    places = [at for at, node in enumerate(graph.node) if not gone.isdisjoint(node.output)]
+    for at in reversed(places):
+        del graph.node[at]
     graph.initializer.extend(made)
-    return removed
+    large |= weights.set_aside(graph)
+    return len(places)
 
 
 def _static(value: Operand | None) -> bool:
@@ -105,7 +106,7 @@ def _foldable(node: Any, known: set[str], types: Mapping[str, Operand]) -> bool:
     return sum(o.bytes for o in made.outputs) <= sum(i.bytes for i in made.given)
 
 
-def _compute(proto: Any, nodes: list[Any], shapes: dict[str, list[int]]) -> list[Any] | None:
+def _compute(proto: Any, nodes: list[Any], shapes: dict[str, list[int]], large: weights.Weights) -> list[Any] | None:
     """The values of the chosen nodes that something still reads, as initializers; None when the arithmetic refuses."""
     import numpy as np
     from onnx import numpy_helper
@@ -124,7 +125,8 @@ def _compute(proto: Any, nodes: list[Any], shapes: dict[str, list[int]]) -> list
     small.graph.name = "constants"
     small.graph.node.extend(nodes)
     read = {i for n in nodes for i in n.input}
-    small.graph.initializer.extend(t for t in proto.graph.initializer if t.name in read)
+    small.graph.initializer.extend(t for t in proto.graph.initializer if t.name in read and t.name not in large)
+    small.graph.initializer.extend(numpy_helper.from_array(large[n], n) for n in sorted(read & large.keys()))
     small.graph.initializer.extend(t for t in ready if t.name in read)
     types = {v.name: v for v in (*proto.graph.value_info, *proto.graph.output)}
     small.graph.output.extend(types[o] for o in outputs)

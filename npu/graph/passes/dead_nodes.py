@@ -11,21 +11,18 @@ def run(proto: Any) -> int:
     """Drop what is not needed; gives the number of nodes that went."""
     graph = proto.graph
     needed = {o.name for o in graph.output}
-    kept = []
-    for node in reversed(graph.node):
+    idle = []
+    for at, node in zip(range(len(graph.node) - 1, -1, -1), reversed(graph.node), strict=True):
         if needed.isdisjoint(node.output):
-            continue
-        kept.append(node)
-        needed |= set(_read(node))
-    removed = len(graph.node) - len(kept)
-    if removed:
-        copies = [type(n).FromString(n.SerializeToString()) for n in reversed(kept)]
-        del graph.node[:]
-        graph.node.extend(copies)
+            idle.append(at)
+        else:
+            needed.update(_read(node))
+    for at in idle:
+        del graph.node[at]
     unused = [at for at, t in enumerate(graph.initializer) if t.name not in needed]
     for at in reversed(unused):
         del graph.initializer[at]
-    return removed
+    return len(idle)
 
 
 def _read(node: Any) -> list[str]:

@@ -30,10 +30,10 @@ def whole(
     outcome = Outcome()
     refused: dict[int, NearMiss] = {}
     seen: set[int] = set()
-    nodes = list(work.graph)
+    roots = by_type(work.graph)
     for form in forms:
-        for root in nodes:
-            if root.op_type not in form.pattern.types or id(root) in work.held:
+        for root in (r for t in form.pattern.types for r in roots.get(t, ())):
+            if id(root) in work.held:
                 continue
             found = match(form.pattern, root)
             if found is None or not work.free(found.nodes):
@@ -82,10 +82,10 @@ def behind(work: Work, name: str, forms: Sequence[tuple[str, Op]], heads: Collec
     for group in work.groups:
         if group.kernel in ACTIVATIONS:
             take(group.kernel, group.nodes, group.root, outer(group.nodes))
-    nodes = list(work.graph)
+    roots = by_type(work.graph)
     for label, form in forms:
-        for root in nodes:
-            if root.op_type not in form.types or id(root) in work.held:
+        for root in (r for t in form.types for r in roots.get(t, ())):
+            if id(root) in work.held:
                 continue
             found = match(form, root)
             if found is not None and work.free(found.nodes):
@@ -93,6 +93,14 @@ def behind(work: Work, name: str, forms: Sequence[tuple[str, Op]], heads: Collec
     outcome.matched = len(seen)
     outcome.near_misses = list(refused.values())
     return outcome
+
+
+def by_type(graph: Any) -> dict[str, list[Any]]:
+    """The nodes of a graph by operator type, in their order."""
+    found: dict[str, list[Any]] = {}
+    for node in graph:
+        found.setdefault(node.op_type, []).append(node)
+    return found
 
 
 def outer(nodes: Sequence[Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from npu.graph.passes.base import Outcome, Work
@@ -16,9 +17,16 @@ REDUCTIONS = {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd",
 
 
 def run(work: Work) -> Outcome:
+    """Where the shapes are fixed."""
+    return behind_reductions(work, NAME, lambda node, value: (s := shape(value)) is not None and s == shape(node.outputs[0]))
+
+
+def behind_reductions(work: Work, name: str, alike: Callable[[Any, Any], bool]) -> Outcome:
+    """Take operators into the kernels of the reductions they follow. alike: whether the result of an operator has the shape of
+    its one operand."""
     outcome = Outcome()
     for node in work.graph:
-        value = _operand(node)
+        value = operand(node)
         maker = value.producer() if value is not None else None
         if maker is None or not work.free([node]):
             continue
@@ -26,10 +34,10 @@ def run(work: Work) -> Outcome:
         head = known.head if known is not None else maker
         if head.op_type not in REDUCTIONS or head.domain:
             continue
-        if known is not None and (NAME not in known.passes or known.root is not maker):
+        if known is not None and (name not in known.passes or known.root is not maker):
             continue
-        dims, kind = shape(node.outputs[0]), node.outputs[0].dtype
-        if dims is None or dims != shape(value) or kind is None or kind.name not in FLOATS:
+        kind = node.outputs[0].dtype
+        if kind is None or kind.name not in FLOATS or not alike(node, value):
             continue
         outcome.matched += 1
         members = [*work.members(maker), node]
@@ -37,14 +45,14 @@ def run(work: Work) -> Outcome:
         if not reason and len(members) > MOST + 1:
             reason = f"{MOST} operators run behind {head.name} already"
         if reason:
-            outcome.refuse(NAME, head, reason)
+            outcome.refuse(name, head, reason)
             continue
-        work.group([maker, node], f"{head.op_type}Elemwise", NAME, head=head, root=node, rounds=True)
+        work.group([maker, node], f"{head.op_type}Elemwise", name, head=head, root=node, rounds=True)
         outcome.effected += 1
     return outcome
 
 
-def _operand(node: Any) -> Any:
+def operand(node: Any) -> Any:
     """The one operand of an elementwise operator; numbers beside it are part of the code. None for any other node."""
     if node.op_type not in ELEMENTWISE or node.domain:
         return None

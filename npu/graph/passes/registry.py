@@ -1,7 +1,9 @@
 """The fusion passes in the order they run: graph fusion first, then UB fusion, by priority.
 
 Priorities from 4000 are those of the engine's own configuration where they are public (spec of the pass groups Main and Down);
-clean-ups, which the engine runs in its graph stages, stand before.
+clean-ups, which the engine runs in its graph stages, stand before. Where the order matters here and the real one is another (the
+engine tries a place again after each pass), the number says the order: TbeMultiOutputFusionPass stands behind the chains of one
+result, the convolution on stored integers and the residual connection before the activations.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from npu.graph.passes import (
+    add_layer_norm_v3,
     add_norm,
     attention,
     batchnorm_parts,
@@ -17,16 +20,22 @@ from npu.graph.passes import (
     concat_slice,
     conv_activation,
     conv_batchnorm,
+    conv_double_in,
+    conv_quant,
     conv_relu,
     conv_scale,
     conv_transpose_batchnorm,
+    depthwise_activation,
+    dynamic_elementwise,
     eltwise_cast,
     gelu,
     gemm_to_matmul,
+    inplace_add_norm,
     layer_norm,
     matmul_activation,
     matmul_bias,
     matmul_cast,
+    multi_output,
     pad_conv,
     pad_max_pool,
     quantise,
@@ -35,6 +44,7 @@ from npu.graph.passes import (
     reshape_elimination,
     rms_norm,
     softmax,
+    split_conv_concat,
     swish,
     transpose_elimination,
     vector_chain,
@@ -61,6 +71,7 @@ PASSES: tuple[Pass, ...] = (
     Pass(rms_norm.NAME, GRAPH, 4337, rms_norm.run, fixed=True),
     Pass(add_norm.LAYER, GRAPH, 4338, add_norm.run_layer, fixed=True),
     Pass(add_norm.RMS, GRAPH, 4341, add_norm.run_rms, fixed=True),
+    Pass(inplace_add_norm.NAME, GRAPH, 4342, inplace_add_norm.run, fixed=True),
     Pass(attention.NAME, GRAPH, 4345, attention.run, fixed=True),
     Pass(softmax.NAME, GRAPH, 4344, softmax.run, fixed=True),
     Pass(gelu.NAME, GRAPH, 4350, gelu.run, fixed=True),
@@ -68,14 +79,24 @@ PASSES: tuple[Pass, ...] = (
     Pass(gemm_to_matmul.NAME, GRAPH, 5100, gemm_to_matmul.run),
     Pass(matmul_cast.NAME, GRAPH, 5110, matmul_cast.run),
     Pass(matmul_bias.NAME, GRAPH, 5120, matmul_bias.run),
+    Pass(split_conv_concat.NAME, GRAPH, 5195, split_conv_concat.run, fixed=True),
+    Pass(conv_quant.ADD_MUL, UB, 4000, conv_quant.run_add_mul, fixed=True),
+    Pass(conv_quant.SIGMOID_MUL, UB, 4000, conv_quant.run_sigmoid_mul, fixed=True),
     Pass(quantise.CONV, UB, 4000, quantise.run_conv),
     Pass(quantise.PRODUCT, UB, 4010, quantise.run_product),
     Pass(matmul_activation.NAME, UB, 4300, matmul_activation.run, fixed=True),
+    Pass(depthwise_activation.NAME, UB, 4990, depthwise_activation.run),
+    Pass(conv_quant.VADD_RELU, UB, 4995, conv_quant.run_vadd_relu, fixed=True),
+    Pass(conv_double_in.NAME, UB, 4996, conv_double_in.run, fixed=True),
     Pass(conv_activation.NAME, UB, 5000, conv_activation.run),
     Pass(conv_relu.NAME, UB, 5000, conv_relu.run),
     Pass(swish.NAME, UB, 5900, swish.run, fixed=True),
     Pass(reduce_elementwise.NAME, UB, 5900, reduce_elementwise.run, fixed=True),
     Pass(vector_chain.NAME, UB, 5940, vector_chain.run, fixed=True),
+    Pass(multi_output.NAME, UB, 5945, multi_output.run, fixed=True),
+    Pass(add_layer_norm_v3.NAME, UB, 5950, add_layer_norm_v3.run, fixed=True),
+    Pass(dynamic_elementwise.REDUCE, UB, 5950, dynamic_elementwise.run_reduce, opened=True),
+    Pass(dynamic_elementwise.CHAIN, UB, 5960, dynamic_elementwise.run_chain, opened=True),
     Pass(eltwise_cast.NAME, UB, 5980, eltwise_cast.run, fixed=True),
 )
 
@@ -89,7 +110,7 @@ def run(work: Work, switches: Switches, open_shapes: bool = False) -> tuple[dict
     misses: list[NearMiss] = []
     for kind in (GRAPH, UB):
         for each in sorted((p for p in PASSES if p.kind == kind), key=lambda p: p.priority):
-            if not switches.on(each.name, kind, each.switchable) or (open_shapes and each.fixed):
+            if not switches.on(each.name, kind, each.switchable) or (each.fixed if open_shapes else each.opened):
                 continue
             outcome = each.run(work)
             counts[kind][each.name] = outcome
@@ -100,4 +121,5 @@ def run(work: Work, switches: Switches, open_shapes: bool = False) -> tuple[dict
 def left_out(counts: Mapping[str, Mapping[str, Outcome]], switches: Switches) -> dict[str, str]:
     """The passes that did not run, and why."""
     idle = (p for p in PASSES if p.name not in counts[p.kind])
-    return {p.name: "open shapes" if switches.on(p.name, p.kind, p.switchable) else "switched off" for p in idle}
+    why = {True: "fixed shapes", False: "open shapes"}
+    return {p.name: why[p.opened] if switches.on(p.name, p.kind, p.switchable) else "switched off" for p in idle}

@@ -23,9 +23,10 @@ def unused(graph: Any, name: str) -> str:
 
 def weight(graph: Any, name: str, array: Any, dtype: Any = None) -> Any:
     """A new constant of the graph."""
+    import numpy as np
     import onnx_ir as ir
 
-    tensor = ir.tensor(array)
+    tensor = ir.Tensor(np.asarray(array))
     value = ir.Value(
         name=unused(graph, name), const_value=tensor, shape=ir.Shape(array.shape), type=ir.TensorType(dtype or tensor.dtype)
     )

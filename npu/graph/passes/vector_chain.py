@@ -56,14 +56,14 @@ def run(work: Work) -> Outcome:
     """Grow chains in the order of the graph: each operator joins the kernel of an operand that nothing else reads."""
     outcome = Outcome()
     for node in work.graph:
-        if not _vector(work, node):
+        if not elementwise(work, node):
             continue
         dims = shape(node.outputs[0])
         if dims is None or node.outputs[0].dtype is None or node.outputs[0].dtype.name not in FLOATS:
             continue
         for value in dict.fromkeys(i for i in node.inputs if i is not None):
             maker = value.producer()
-            if maker is None or not _vector(work, maker) or shape(value) != dims or maker in work.members(node):
+            if maker is None or not elementwise(work, maker) or shape(value) != dims or maker in work.members(node):
                 continue
             known = work.held.get(id(maker))
             if known is None or known.root is maker:
@@ -86,7 +86,8 @@ def chain(work: Work, outcome: Outcome, name: str, label: str, maker: Any, node:
     outcome.effected += 1
 
 
-def _vector(work: Work, node: Any) -> bool:
+def elementwise(work: Work, node: Any) -> bool:
+    """Whether an operator can be part of a chain: it is no part of another kernel than one."""
     known = work.held.get(id(node))
     if known is not None:
         return known.label == LABEL

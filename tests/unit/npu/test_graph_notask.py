@@ -60,7 +60,7 @@ def test_where_a_concatenation_must_copy(tmp_path, change):
         outputs = "c"
         del nodes[3]
     if change == "twice":
-        nodes.append(node("Sigmoid", "a", "z"))
+        nodes.append(node("Softmax", "a", "z"))
         outputs = "y z"
     if change == "open":
         flags = {"input_shape": "x:1~4,4,8,8"}

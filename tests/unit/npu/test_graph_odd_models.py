@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from npu.graph.errors import AtcError
 from npu.graph.parse import parse, read, read_checked
-from npu.graph.shapes import infer
+from npu.graph.shapes import judge
 
 X, Y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 3, 8, 8]) for n in "xy")
 
@@ -25,9 +25,9 @@ def saved(folder: Path, node: Any, weights: dict[str, Any] | None = None, opset:
 
 
 def refused(path: Path) -> tuple[str, str]:
-    """Code and further lines of the refusal; inference is strict, as the conversion's last one is."""
+    """Code and further lines of the refusal; judged as in a conversion."""
     with pytest.raises(AtcError) as error:
-        infer(parse(read_checked(path), {}).proto, strict=True)
+        judge(parse(read_checked(path), {}).proto)
     return error.value.code, " ".join(error.value.more)
 
 
@@ -77,7 +77,7 @@ def test_shapes_that_do_not_fit_are_shown(tmp_path: Path) -> None:
 def test_a_reshape_must_keep_the_number_of_elements(tmp_path: Path, target: list[int], fits: bool) -> None:
     path = saved(tmp_path, helper.make_node("Reshape", ["x", "s"], ["y"], name="flat"), {"s": np.array(target, np.int64)})
     if fits:
-        infer(parse(read_checked(path), {}).proto, strict=True)
+        judge(parse(read_checked(path), {}).proto)
         return
     code, said = refused(path)
     assert code == "E19999" and f"Reshape flat: 192 elements of shape [1, 3, 8, 8] do not go into shape {target}" in said
@@ -87,7 +87,7 @@ def test_inputs_of_one_operator_have_one_type(tmp_path: Path) -> None:
     code, said = refused(saved(tmp_path, helper.make_node("Add", ["x", "w"], ["y"], name="add"), {"w": np.ones(8, np.int64)}))
     assert code == "E19999" and "x is FLOAT, w is INT64" in said
     power = helper.make_node("Pow", ["x", "w"], ["y"], name="pow")  # its exponent may have a type of its own
-    infer(parse(read_checked(saved(tmp_path, power, {"w": np.ones(8, np.int64)}, opset=13)), {}).proto, strict=True)
+    judge(parse(read_checked(saved(tmp_path, power, {"w": np.ones(8, np.int64)}, opset=13)), {}).proto)
 
 
 def test_an_unknown_input_name_lists_those_there_are(tmp_path: Path) -> None:
@@ -95,3 +95,81 @@ def test_an_unknown_input_name_lists_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(AtcError) as error:
         parse(read_checked(path), {"input": (1, 3, 8, 8)})
     assert error.value.code == "E10016" and error.value.more == ("Inputs of the model: x.",)
+
+
+def relu(folder: Path, **attributes: Any) -> Any:
+    path = saved(folder, helper.make_node("Relu", ["x"], ["y"], name="act", **attributes))
+    return path, read(path)
+
+
+def test_two_versions_of_the_default_operators(tmp_path: Path) -> None:
+    path, proto = relu(tmp_path)
+    proto.opset_import.add(domain="ai.onnx", version=13)
+    path.write_bytes(proto.SerializeToString())
+    code, said = refused(path)
+    assert code == "E16005" and "opset 11, opset 13" in said
+
+
+def test_the_same_version_twice_is_no_contradiction(tmp_path: Path) -> None:
+    path, proto = relu(tmp_path)
+    proto.opset_import.add(domain="ai.onnx", version=11)
+    path.write_bytes(proto.SerializeToString())
+    read_checked(path)
+
+
+@pytest.mark.parametrize(("spoil", "said"), [
+    (lambda t: setattr(t, "raw_data", t.raw_data[:100]), "float32 [8, 5], needs 160 bytes, the file holds 100."),
+    (lambda t: setattr(t, "raw_data", t.raw_data * 2), "float32 [8, 5], needs 160 bytes, the file holds 320."),
+    (lambda t: (t.ClearField("raw_data"), t.float_data.extend([1.0] * 39)), "float32 [8, 5], needs 40 values, the file holds 39."),
+    (lambda t: t.ClearField("raw_data"), "needs 40 values, the file holds 0."),
+])  # fmt: skip
+def test_a_weight_with_other_data_than_its_shape_says(tmp_path: Path, spoil: Any, said: str) -> None:
+    path = saved(tmp_path, helper.make_node("MatMul", ["x", "w"], ["y"], name="mm"), {"w": np.ones((8, 5), np.float32)})
+    proto = read(path)
+    spoil(proto.graph.initializer[0])
+    path.write_bytes(proto.SerializeToString())
+    code, told = refused(path)
+    assert code == "E10041" and told.startswith("The weight w, float32 [8, 5],") and told.endswith(said)
+
+
+def test_a_large_weight_whose_data_was_cut_out_is_judged_too(tmp_path: Path) -> None:
+    path = saved(tmp_path, helper.make_node("MatMul", ["x", "w"], ["y"], name="mm"), {"w": np.ones((8, 900), np.float32)})
+    proto = read(path)
+    proto.graph.initializer[0].raw_data = proto.graph.initializer[0].raw_data[:-4]
+    path.write_bytes(proto.SerializeToString())
+    assert refused(path)[0] == "E10041"
+
+
+def test_packed_integers_are_counted_by_their_bits(tmp_path: Path) -> None:
+    path, proto = relu(tmp_path)
+    proto.graph.initializer.add(name="q", data_type=TensorProto.INT4, dims=[5], raw_data=bytes(3))
+    path.write_bytes(proto.SerializeToString())
+    read_checked(path)
+
+
+def test_a_wrong_attribute_is_told_with_its_node(tmp_path: Path) -> None:
+    code, said = refused(relu(tmp_path, colour=3)[0])
+    assert code == "E10041" and said.startswith("Node act (Relu): ") and "colour" in said
+
+
+def test_weights_outside_the_folder_of_the_model(tmp_path: Path) -> None:
+    path, proto = relu(tmp_path)
+    tensor = proto.graph.initializer.add(name="w", data_type=1, dims=[4], data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="../weights.bin")
+    path.write_bytes(proto.SerializeToString())
+    code, said = refused(path)
+    assert code == "E10041" and "must lie in the model's folder" in said
+
+
+@pytest.mark.parametrize(("size", "fits"), [(1, False), (2, False), (3, True)])
+def test_a_window_larger_than_the_picture(tmp_path: Path, size: int, fits: bool) -> None:
+    pool = helper.make_node("MaxPool", ["x"], ["y"], name="pool", kernel_shape=[3, 3])
+    path = saved(tmp_path, pool)
+    shapes = {"x": (1, 3, 8, size)}
+    if fits:
+        judge(parse(read_checked(path), shapes).proto)
+        return
+    with pytest.raises(AtcError) as error:
+        judge(parse(read_checked(path), shapes).proto)
+    said = f"MaxPool pool: its window does not fit into the input of shape [1, 3, 8, {size}]"
+    assert error.value.code == "E19999" and said in error.value.more[0]

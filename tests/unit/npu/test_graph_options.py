@@ -43,6 +43,10 @@ def test_defaults_and_output_suffix():
     ({"precision_mode_v2": "cube_hif8"}, "E10001", "mixed_bfloat16"),
     ({"modify_mixlist": "list.json"}, "E10055", "--precision_mode is force_fp16"),
     ({"precision_mode": "force_fp16", "precision_mode_v2": "fp16"}, "E10056", "--precision_mode_v2"),
+    ({"input_shape": "x:1,3;x:1,4"}, "E10002", "x is there twice"),
+    ({"input_shape_range": "x:1~8,3"}, "E10048", "x:1~8,3 is not of that form"),
+    ({"input_shape_range": "x:[1~8,3]", "input_shape": "x:1,3"}, "E10056", "--input_shape_range"),
+    ({"input_shape_range": "x:[-1,3]", "dynamic_batch_size": "1,2"}, "E10009", "exclude each other"),
     ({"buffer_optimize": "off_optimize"}, "E10001", "l2_optimize"),
 ])
 def test_wrong_options_are_refused_by_name(more, code, part):
@@ -58,6 +62,11 @@ def test_required_options(missing, code):
 
 def test_precision_mode_v2_names_the_same_modes():
     assert options.conversion({**FLAGS, "precision_mode_v2": "origin"}, "").precision == "must_keep_origin_dtype"
+
+
+def test_the_older_form_of_ranges():
+    made = options.conversion({**FLAGS, "input_shape_range": "x:[1~8,3,-1]; y:[4]"}, "")
+    assert made.shapes == {"x": (-1, 3, -1), "y": (4,)} and made.ranges == {("x", 0): (1, 8)}
 
 
 def test_every_error_text_takes_exactly_its_arguments():

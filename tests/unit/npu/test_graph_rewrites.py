@@ -108,3 +108,103 @@ def test_a_vector_kernel_writes_another_type(tmp_path, outputs, kinds):
     assert Session(summary.path).run({"x": x})[0][0, 0, 0, 0] == -1.5
     assert [m.reason for m in summary.near_misses if m.fusion == "TbeEltwiseCastFusionPass"] == (
         [] if outputs == "y" else ["b is an output of the model"])
+
+
+def norm_behind_a_division(width):
+    return [node("Div", "x two", "d"), node("Add", "d r", "a"), node("LayerNormalization", "a g", "y", axis=-1)], {
+        "two": np.float32(2), "g": np.ones(width, np.float32)}, {"x": [2, width], "r": [2, width]}
+
+
+@pytest.mark.parametrize("soc, width, kernels, reason", [
+    ("Ascend310P3", 320, ["AddLayerNorm"], ""),
+    ("Ascend310P3", 300, ["RealDiv", "AddLayerNorm"], "the last axis is 300"),
+    ("Ascend910B3", 320, ["RealDiv", "AddLayerNorm"], "")])
+def test_a_division_before_a_norm_runs_in_it_on_one_chip_and_for_some_widths(tmp_path, soc, width, kernels, reason):
+    nodes, constants, inputs = norm_behind_a_division(width)
+    proto = model(nodes, "y", constants, inputs, opset=17)
+    summary = convert(proto, tmp_path, input_format="ND", soc_version=soc, **ORIGIN)
+    assert [k.op_type for k in summary.model.kernels] == kernels
+    told = [m.reason for m in summary.near_misses if m.fusion == "AddLayernormV3FusionPass"]
+    assert all(reason in t for t in told) and bool(told) == bool(reason)
+    feeds = {n: RNG.normal(size=d).astype(np.float32) for n, d in inputs.items()}
+    np.testing.assert_allclose(Session(summary.path).run(feeds)[0], expected(proto, feeds)[0], rtol=1e-4, atol=1e-5)
+
+
+def test_a_norm_in_place_needs_no_buffers_for_its_results(tmp_path):
+    """Two results of 2 x 64 floats (512 bytes each) lie where its operands were."""
+    nodes = [node("Exp", "x", "l"), node("Softmax", "x", "o"), node("Softmax", "l", "p"), node("Add", "p o", "a"),
+             node("RMSNormalization", "a g", "n", axis=-1), node("Softmax", "n", "y"), node("Softmax", "a", "z")]
+    constants = {"g": np.ones(64, np.float32)}
+    proto = model(nodes, "y z", constants, {"x": [2, 64]}, opset=23)
+
+    def memory(**flags):
+        return convert(proto, tmp_path, newest_opset="23", **ORIGIN, **flags).model.memory
+
+    (tmp_path / "off.cfg").write_text("InplaceAddRmsNormFusionPass:off")
+    assert memory()["in_place"] - memory(fusion_switch_file=str(tmp_path / "off.cfg"))["in_place"] == 2 * 512
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_graphs_of_elementwise_operators_stay_what_they_compute(tmp_path, seed):
+    """Kernels of two results among chains: no kernel may wait for itself, whatever the graph is like."""
+    rng = np.random.default_rng(seed)
+    values, nodes = ["x"], []
+    for number in range(24):
+        kind = rng.choice(["Add", "Mul", "Tanh", "Sigmoid", "Softmax", "Sub"])
+        given = [values[i] for i in rng.integers(max(0, len(values) - 5), len(values), 2 if kind in ("Add", "Mul", "Sub") else 1)]
+        nodes.append(node(kind, " ".join(given), f"v{number}"))
+        values.append(f"v{number}")
+    read = {i for n in nodes for i in n.input}
+    proto = model(nodes, " ".join(v for v in values if v not in read), {}, {"x": [2, 16]})
+    summary = convert(proto, tmp_path, **ORIGIN)
+    feeds = {"x": rng.normal(size=(2, 16)).astype(np.float32)}
+    for ours, theirs in zip(Session(summary.path).run(feeds), expected(proto, feeds), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("computed, off, kernel, shapes", [
+    (False, "", "ReduceSumD", "2,16"), (False, "ConstToAttrPass", "ReduceSum", "2,16;1"), (True, "", "ReduceSum", "2,16;1")])
+def test_constant_axes_are_an_attribute(tmp_path, computed, off, kernel, shapes):
+    nodes = [node("ReduceSum", "x axes", "s", keepdims=1), node("Softmax", "s", "y")]
+    inputs = {"x": [2, 16], **({"axes": [1]} if computed else {})}
+    constants = {} if computed else {"axes": np.int64([1])}
+    proto = model(nodes, "y", constants, inputs, types={"axes": TensorProto.INT64})
+    flags = {"fusion_switch_file": str(tmp_path / "off.cfg")} if off else {}
+    (tmp_path / "off.cfg").write_text(f"{off}:off")
+    summary = convert(proto, tmp_path, **ORIGIN, **flags)
+    found = next(k for k in summary.model.kernels if k.op_type.startswith("Reduce"))
+    assert (found.op_type, found.in_shapes) == (kernel, shapes)
+    assert found.work.read_bytes == 2 * 16 * 4 + (0 if kernel.endswith("D") else 8)
+    assert summary.model.build["fusion"].get("ConstToAttrPass", 0) == (1 if kernel.endswith("D") else 0)
+    feeds = {"x": RNG.normal(size=(2, 16)).astype(np.float32), **({"axes": np.int64([1])} if computed else {})}
+    np.testing.assert_allclose(Session(summary.path).run(feeds)[0], expected(proto, feeds)[0], rtol=1e-5)
+
+
+BROADCAST, REDUCED = "TbeDynamicElemwiseBroadcastFusionPass", "TbeDynamicElemwiseReduceFusionPass"
+
+
+@pytest.mark.parametrize("nodes, counts, kernels, reason", [
+    ([node("Add", "x r", "a"), node("Tanh", "a", "t"), node("Mul", "t two", "y")], {BROADCAST: 2}, ["Add"], ""),
+    ([node("ReduceMean", "x", "m", axes=[1]), node("Mul", "two m", "d"), node("Tanh", "d", "y")], {REDUCED: 2}, ["ReduceMeanD"], ""),
+    ([node("Tanh", "x", "a"), node("Add", "a r", "y")], {}, ["Tanh", "Add"], ""),  # r may make the result larger
+    ([node("Tanh", "x", "a"), node("Mul", "a cube", "y")], {}, ["Tanh", "Mul"], ""),  # one number of more dims
+    ([node("Tanh", "x", "a"), node("Relu", "a", "y"), node("Softmax", "a", "z")], {}, ["Tanh", "Relu", "SoftmaxV2"], "also used by"),
+])
+def test_open_shapes_are_fused_as_far_as_they_are_known(tmp_path, nodes, counts, kernels, reason):
+    outputs = "y z" if nodes[-1].output[0] == "z" else "y"
+    read = {i for n in nodes for i in n.input}
+    constants = {"two": np.float32(2), "cube": np.full((1, 1, 1), 3, np.float32)}
+    inputs = {n: d for n, d in {"x": ["n", 6], "r": ["n", 6]}.items() if n in read}
+    proto = model(nodes, outputs, {n: c for n, c in constants.items() if n in read}, inputs)
+    summary = convert(proto, tmp_path, input_shape=";".join(f"{n}:-1,6" for n in inputs), **ORIGIN)
+    assert [k.op_type for k in summary.model.kernels] == kernels
+    assert {n: v for n, v in summary.model.build["fusion"].items() if n in (BROADCAST, REDUCED)} == counts
+    assert all(reason in m.reason for m in summary.near_misses) and bool(summary.near_misses) == bool(reason)
+    feeds = {n: RNG.normal(size=(3, 6)).astype(np.float32) for n in inputs}
+    for ours, theirs in zip(Session(summary.path).run(feeds), expected(proto, feeds), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+def test_passes_for_open_shapes_rest_where_they_are_fixed(tmp_path):
+    summary = convert(model([node("Tanh", "x", "a"), node("Relu", "a", "y")], "y", {}, {"x": [2, 6]}), tmp_path, **ORIGIN)
+    assert summary.model.build["passes_off"][BROADCAST] == "fixed shapes"
