@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+HCCL_PARTS = (0, *range(0x0500, 0x0504))  # module and part of HCCL's errNo: hccl, hcom, cltm, custom_op; 0 where it is bare
+
 
 @dataclass(frozen=True, slots=True)
 class Family:
@@ -103,6 +105,13 @@ def other(form: str, code: str) -> Other | None:
 def inner(number: int) -> Other | None:
     """The runtime's own number (0x7020016 or 117571606) as its public meaning, None if it is none that is known."""
     return others().get(("inner", hex(number)))
+
+
+def hccl_number(number: int) -> Other | None:
+    """errNo[0x..] of HCCL's log as its result. HCCL's own headers (log.h, HCCL_ERROR_CODE): the result in bits 0 to 15, above it
+    the part of HCCL that says so (0 hccl, 1 hcom, 2 cltm, 3 custom_op) and the module (5); newer parts write the bare result.
+    None for others."""
+    return other("hccl", str(number & 0xFFFF)) if number >> 16 in HCCL_PARTS else None
 
 
 def _plain(code: str) -> str:

@@ -42,6 +42,7 @@ _FAMILY = re.compile(r"(?<![A-Za-z0-9_])(?P<code>[EW][0-9A-Z]\d{4})(?![A-Za-z0-9
 _TORCH = re.compile(r"\b(?P<code>ERR\d{5})\b")
 _RETCODE = re.compile(r"(?:retCode|errorCode)=(?P<code>0x[0-9a-fA-F]{2})\b")
 _HCCL = re.compile(r"(?:HCCL function error: .*?error code is|hcclRet ?->|Hccl\w+ .{0,40}ret ?[=\[]) ?(?P<code>\d{1,2})\b")
+_ERR_NO = re.compile(r"errNo ?\[0x(?P<hex>[0-9A-Fa-f]{16})\]")
 _DCMI = re.compile(r"ret(?: code)?(?: is|[:=])? ?(?P<code>-[89]\d{3})\b")
 
 
@@ -66,6 +67,10 @@ def _all(text: str) -> Iterator[Code]:
         entry = code_tables.inner(number)
         if entry is not None:
             yield Code("inner", match[0], hex(number), entry.name, _with_public(entry))
+    for match in _ERR_NO.finditer(text):
+        entry = code_tables.hccl_number(int(match["hex"], 16))
+        if entry is not None:
+            yield Code("hccl", match[0], entry.code, entry.name, entry.meaning)
     yield from _familiar(text)
     for form, pattern in (("retcode", _RETCODE), ("hccl", _HCCL), ("dcmi", _DCMI)):
         for match in pattern.finditer(text):

@@ -21,6 +21,7 @@ INNER_CODE = re.compile(
     r"(?i)(?:(?:inner|ret|return)\W?code\W*|error\W*)?(?:0x0?(?P<hex>7[0-2][0-9a-f]{5})|(?P<decimal>11[789]\d{6}))"
 )
 RET_CODE = re.compile(r"(?i)(?:ret\W?code\W*|errorcode\W*)?(?P<code>0x[0-9a-f]{2})")
+ERR_NO = re.compile(r"(?i)(?:err_?no\W*)?0x(?P<hex>[0-9a-f]{16})\W*")
 HCCL_CODE = re.compile(r"(?i)(?:hccl\w*\W*(?:ret\w*|error|code|result|is|\W)*)?(?P<code>\d{1,2})")
 DCMI_CODE = re.compile(r"(?i)(?:ret(?: is)?\W*|dcmi\W*)?(?P<code>-[89]\d{3})")
 
@@ -92,9 +93,12 @@ def by_ret_code(asked: str) -> Entry | None:
 
 
 def by_hccl(asked: str) -> Entry | None:
-    """9, hccl 9, hcclRet -> 19, HCCL_E_TIMEOUT."""
+    """9, hccl 9, hcclRet -> 19, HCCL_E_TIMEOUT, errNo[0x0000000005010009]."""
     match = HCCL_CODE.fullmatch(asked)
-    if match is not None:
+    number = ERR_NO.fullmatch(asked)
+    if number is not None:
+        entry = code_tables.hccl_number(int(number["hex"], 16))
+    elif match is not None:
         entry = code_tables.other("hccl", match["code"])
     else:
         wanted = re.sub(r"[\s-]+", "_", asked).upper()

@@ -123,7 +123,18 @@ def _core_bits() -> tuple[dict[str, str], ...]:
     return tuple(csv.DictReader(text.splitlines()))
 
 
-STEPS: tuple[Callable[[str, Mapping[str, str]], tuple[str, Facts]], ...] = (npu_oom, core_bits, id_range, inner_code, symbol)
+def hccl_result(cause: str, facts: Mapping[str, str]) -> tuple[str, Facts]:
+    """The result of HCCL inside its errNo, with its name."""
+    told = dict(facts)
+    entry = code_tables.hccl_number(_number(told.pop("err_no", "")))
+    if entry is not None:
+        told["hccl_code"] = f"{entry.code} ({entry.name})"
+    return cause, told
+
+
+STEPS: tuple[Callable[[str, Mapping[str, str]], tuple[str, Facts]], ...] = (
+    npu_oom, core_bits, id_range, inner_code, symbol, hccl_result,
+)  # fmt: skip
 
 
 def enriched(cause: str, facts: Mapping[str, str]) -> tuple[str, Facts]:

@@ -34,7 +34,7 @@ SAMPLES = {
     "sync-after-submit": Sample(12, 32, 24, 20),
     "host-preprocessing": Sample(24, 224, 32, 20),
     "copies-cost-more": Sample(3, 768, 24, 20),
-    "allocation-per-frame": Sample(10, 160, 32, 20),
+    "allocation-per-frame": Sample(11, 168, 32, 20),
     "one-stream": Sample(160, 8, 32, 10, patch=32),
 }
 

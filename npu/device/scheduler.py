@@ -136,6 +136,8 @@ class Scheduler:
     def advance(self, until: int) -> None:
         """Simulate up to `until` (ns); later tasks stay as they are."""
         while True:
+            if self._alone(until):
+                continue
             when = self.next_event()
             if when < 0 or when > until:
                 break
@@ -147,11 +149,34 @@ class Scheduler:
     def run_until(self, done: Callable[[], bool], limit: int) -> bool:
         """Simulate event by event until done() or limit (ns); False when it can never come or the limit came first."""
         while not done():
+            if self._alone(limit):
+                continue
             when = self.next_event()
             if when < 0 or when > limit:
                 return False
             self.now = when
             self._finish(when)
+        return True
+
+    def _alone(self, until: int) -> bool:
+        """Run the next kernel from start to end in one step, where it ends by `until` and nothing else can happen before; False
+        leaves all as it is. next_event and _finish come to the same while one stream is busy, in three times the time."""
+        if len(self._busy) != 1 or self._running or self.begin is not None or self.kernel_limit:
+            return False
+        (stream,) = self._busy.values()
+        task = stream.queue[0]
+        if task.kind != KERNEL or task.program is not None or task.gate is not None or task.engine or task.start >= 0:
+            return False
+        start = max(task.ready, stream.free_at, self.now)
+        end = start + task.duration
+        if end > until or task.aic > self._aic or task.aiv > self._aiv or task.hbm > 1.0:
+            return False
+        task.start, task.since, task.end, self.now = start, start, end, end
+        busy = self.busy_ns
+        busy["aic"] += task.aic * task.duration
+        busy["aiv"] += task.aiv * task.duration
+        busy["hbm"] += int(task.hbm * task.duration)
+        self._complete(task, end)
         return True
 
     # -- starting and ending ---------------------------------------------------------------------------------------

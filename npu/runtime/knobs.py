@@ -17,7 +17,8 @@ class Knobs:
     visible: ASCEND_RT_VISIBLE_DEVICES as written, None when unset; epoch: NPU_EPOCH, unix ns of time zero shared by a job;
     patience: NPU_PATIENCE, real seconds a late rank of a job is waited for; stacks: NPU_STACKS=1, the whole Python stack with
     each recorded call; hazards: NPU_HAZARDS=1, look for accesses that nothing orders; memory_limit: ACL_RT_MEM_MAX_SIZE, bytes a
-    process may hold on a device, 0 for all (a size such as 40GB; its real form is unverified)."""
+    process may hold on a device, 0 for all (a size such as 40GB; its real form is unverified); memory_waits: NPU_MEMORY_WAIT,
+    whether calls that map or unmap pages of a device wait for its work."""
 
     clock: str = "hybrid"
     compute: bool = True
@@ -28,6 +29,7 @@ class Knobs:
     stacks: bool = False
     hazards: bool = False
     memory_limit: int = 0
+    memory_waits: bool = True
 
     @classmethod
     def of(cls, environ: Mapping[str, str] | None = None) -> Knobs:
@@ -48,6 +50,7 @@ class Knobs:
             env.get("NPU_STACKS", "") == "1",
             env.get("NPU_HAZARDS", "") == "1",
             _size(env.get("ACL_RT_MEM_MAX_SIZE", "")),
+            env.get("NPU_MEMORY_WAIT", "") != "0",
         )
 
 

@@ -12,6 +12,7 @@ from npu.errors import NpuError
 from npu.events import MEMORY_EVENTS
 from npu.runtime import host
 from npu.runtime.context import Context, current, on
+from npu.runtime.drain import drain
 from npu.runtime.process import Process
 from npu.runtime.side import Side, nominal_ns
 from npu.runtime.stream import Stream
@@ -26,7 +27,7 @@ POLICIES: dict[int, bool | None] = {0: True, 1: None, 2: False, 3: True, 4: None
 
 
 def malloc(process: Process, thread: HostThread, size: int, policy: int, padding: int = PADDING, media: bool = False) -> int:
-    """Address of new device memory: size rounded up to 32 bytes plus padding, pages by policy.
+    """Address of new device memory: size rounded up to 32 bytes plus padding, pages by policy, mapped when the device is idle.
 
     media: of the media engine, both sides of a copy. NpuError invalid_param, no_context, no_memory, memory_limit."""
     if size == 0 or (policy & 0xFF) not in POLICIES:
@@ -46,13 +47,16 @@ def malloc(process: Process, thread: HostThread, size: int, policy: int, padding
     found = context.dev.find(address)
     if found is not None:
         found[0].media = media
+        drain(process, thread, context.dev)
         thread.clock.now += _pages_ns("map", found[0])
         _note(process, thread, context, "alloc", found[0])
     return address
 
 
 def free(process: Process, thread: HostThread, address: int) -> None:
-    """Give device memory back. NpuError invalid_param, free_failed."""
+    """Give device memory back. It is gone at once, also for tasks in flight; the call comes back when they have ended.
+
+    NpuError invalid_param, free_failed."""
     if address == 0:
         raise NpuError("invalid_param", pointer=0)
     dev = device_at(process, address)
@@ -67,6 +71,7 @@ def free(process: Process, thread: HostThread, address: int) -> None:
     if not dev.free(address):
         raise NpuError("free_failed", pointer=address, fate="mapped or shared memory is not freed by this call")
     process.gone.freed((address, found[0].span, FREED))
+    drain(process, thread, dev)
 
 
 def _pages_ns(work: str, block: Block) -> int:

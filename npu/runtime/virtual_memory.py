@@ -14,6 +14,7 @@ from npu.driver.door import DriverError, Handle
 from npu.errors import NpuError
 from npu.runtime import shared
 from npu.runtime.context import current
+from npu.runtime.drain import drain
 from npu.runtime.process import Process
 from npu.runtime.thread import HostThread
 
@@ -140,12 +141,13 @@ def _map_file(place: int, size: int, fd: int) -> None:
         raise NpuError("driver_failure", reason=os.strerror(ctypes.get_errno()))
 
 
-def map(process: Process, address: int, size: int, offset: int, handle: int, flags: int) -> None:
-    """Make reserved addresses physical memory. NpuError invalid_param."""
+def map(process: Process, thread: HostThread, address: int, size: int, offset: int, handle: int, flags: int) -> None:
+    """Make reserved addresses physical memory, when the device is idle. NpuError invalid_param."""
     physical = process.get(handle, Physical, "invalid_param")
     if offset or flags or size != physical.size:
         raise NpuError("invalid_param", size=size, offset=offset, flags=flags, reason="physical memory is mapped whole")
     reservation, at = _around(process, address, size)
+    drain(process, thread, reservation.dev)
     if at % GRANULARITY or any(at < o + n and o < at + size for o, (n, _) in reservation.mapped.items()):
         raise NpuError("invalid_param", pointer=address, reason="unaligned, or something is mapped there")
     _map_file(reservation.place + at, size, physical.fd)
@@ -154,9 +156,10 @@ def map(process: Process, address: int, size: int, offset: int, handle: int, fla
     reservation.dev.attach(address, size, reservation.place + at)
 
 
-def unmap(process: Process, address: int) -> None:
-    """Take a mapping back. NpuError invalid_param when none begins there."""
+def unmap(process: Process, thread: HostThread, address: int) -> None:
+    """Take a mapping back, when the device is idle. NpuError invalid_param when none begins there."""
     reservation, at = _around(process, address, 0)
+    drain(process, thread, reservation.dev)
     if at not in reservation.mapped:
         raise NpuError("invalid_param", pointer=address, reason="nothing is mapped there")
     size, handle = reservation.mapped.pop(at)

@@ -87,6 +87,9 @@ class CaptureSink:
             machine, logical = (cast("Sequence[int]", facts[n]) for n in ("machine_devices", "devices"))
             options = cast("Mapping[int, str]", facts["options"])
             mask, metrics, at = (cast("int", facts[n]) for n in ("mask", "metrics", "at"))
+            if not self._profile.capture.folder.exists():  # read and thrown away since the last stop: this is a new one
+                self._profile = Profile(self._profile.capture.prof.parent, self.main or self._profile.capture, self._kernels)
+                self._profile.capture.meta(**self._facts)
             self._profile.start(collection(mask, metrics, machine, options), logical, at)
         elif what == "stop":
             self._profile.stop()

@@ -11,7 +11,7 @@ import acl
 ACL_MEM_MALLOC_HUGE_FIRST = 0
 ACL_MEMCPY_HOST_TO_DEVICE = 1
 ACL_MEMCPY_DEVICE_TO_HOST = 2
-FEWEST, MOST = 6, 40  # tiles of a frame
+FEWEST, MOST = 6, 35  # tiles of a frame
 
 
 def check(ret, what):
@@ -35,10 +35,10 @@ class Tile:
 
     def __init__(self, in_size, out_size):
         self.in_size, self.out_size = in_size, out_size
-        self.in_host = made(acl.rt.malloc_host(in_size), "malloc_host")
-        self.out_host = made(acl.rt.malloc_host(out_size), "malloc_host")
         self.in_device = made(acl.rt.malloc(in_size, ACL_MEM_MALLOC_HUGE_FIRST), "malloc")
         self.out_device = made(acl.rt.malloc(out_size, ACL_MEM_MALLOC_HUGE_FIRST), "malloc")
+        self.in_host = made(acl.rt.malloc_host(in_size), "malloc_host")
+        self.out_host = made(acl.rt.malloc_host(out_size), "malloc_host")
         self.inputs, self.outputs = acl.mdl.create_dataset(), acl.mdl.create_dataset()
         self.buffers = acl.create_data_buffer(self.in_device, in_size), acl.create_data_buffer(self.out_device, out_size)
         acl.mdl.add_dataset_buffer(self.inputs, self.buffers[0])

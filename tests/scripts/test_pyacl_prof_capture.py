@@ -83,6 +83,24 @@ ok(acl.prof.start(config)); copies(2); ok(acl.prof.finalize())
     assert kinds == {"msprof", "api_statistic", "task_time"}
 
 
+def test_a_folder_that_was_thrown_away_after_stop_is_made_anew(start: Run) -> None:
+    """Programs that measure operator by operator read a folder, empty the parent and start again."""
+    ran = run(start, HEAD + """
+import shutil
+ok(acl.prof.init("mine"))
+config = acl.prof.create_config([0], 1, 0, API | TASK)
+for turn in range(1, 3):
+    ok(acl.prof.start(config)); copies(turn); ok(acl.prof.stop(config))
+    print(len(os.listdir("mine")))
+    if turn == 1: shutil.rmtree("mine"); os.mkdir("mine")
+ok(acl.prof.finalize())
+""")
+    assert ran.out == "1\n1\n"
+    (trace,) = mine(ran)
+    assert [trace.strings[int(n)] for n in trace.api["name"]] == ["aclrtMemcpyAsync"] * 2 + ["aclrtSynchronizeStream"]
+    assert len(trace.task) == 2 and trace.meta["soc"] == "Ascend910B3"
+
+
 def test_only_the_devices_asked_for(start: Run) -> None:
     ran = run(start, HEAD + """
 acl.rt.set_device(1)

@@ -299,6 +299,11 @@ MESSAGES: dict[str, tuple[str | None, str]] = {
         "python_exception",
         'Traceback (most recent call last):\n  File "x.py", line 3, in <module>\n    f()\nValueError: bad\n',
     ),
+    "errNo of HCCL": (
+        "hccl_failure",
+        "[ERROR] HCCL(17528,python3):2026-03-18-10:34:43.142.156 [hcom.cc:515] [18111][AllReduce][Result]"
+        "errNo[0x0000000005010009] AllReduce error, tag[HcomAllReduce_66], count[1048], data_type[float32], op[sum]\n",
+    ),
     "port 65536": ("hccl_listen_port_in_use", "RuntimeError: port 65536 have already been bound\n"),
     "passwd": ("user_unknown", "KeyError: 'getpwuid(): uid not found: 1000'\n"),
     "opapi": (

@@ -98,3 +98,12 @@ def test_a_missing_driver_is_never_called_an_ai_cpu_exception(monkeypatch: pytes
 
 def test_the_situations_people_meet_have_a_cause_of_their_own() -> None:
     assert {"no_driver", "no_memory", "not_device_memory", "model_input_mismatch", "model_too_new"} <= set(by_situation())
+
+
+def test_the_result_inside_an_errno_of_hccl_is_named() -> None:
+    """0x05 is HCCL, 0x01 its part hcom, 0x0009 the result; another module's number stays undecoded."""
+    text = "[ERROR] HCCL(1,python3):2026-03-18-10:34:43.142.156 [hcom.cc:515] [1][AllReduce][Result]errNo[0x{}] error\n"
+    known, other = (read_text(text.format(number), "message") for number in ("0000000005010009", "0000000006010009"))
+    assert known.cause is not None and known.cause.facts["hccl_code"] == "9 (HCCL_E_TIMEOUT)"
+    assert [seen.code.name for seen in known.codes] == ["HCCL_E_TIMEOUT"]
+    assert other.cause is not None and other.cause.cause == "unknown_error" and not other.codes
