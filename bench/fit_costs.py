@@ -1,19 +1,19 @@
 """Fit the constants of the cost model: python bench/fit_costs.py FILE.csv [--write] [--left-out source|fold|operator]
 
 FILE holds measured kernels in the layout of calibration.py. Fitted are the rows marked "yes" of npu/data/cube_costs.csv, the
-overheads of event loops (bench/overheads.csv) and the constants a, b, c, d of the operators in npu/data/vector_costs.csv.
+overheads of event loops (bench/overheads.csv) and the constants a, b, c, d, s of the operators in npu/data/vector_costs.csv.
 
 1. Cube kernels: for each group of constants in PLANS the mean of |log(modelled / measured)|, cut at ODD for single odd rows, is
    made smallest by steps along the logarithms, from the values that stand in the file.
-2. Vector kernels: first the generic row of each form, every operator counting the same; then each operator with ROWS_FOR_OWN
-   rows or more. How many constants it gets of its own is decided by leaving rows out: the generic ones times a factor, or a
-   and some of b, c, d; a constant more has to earn its place.
+2. Vector kernels: first the generic row of each form, every operator counting the same; then each operator. How many constants
+   it gets of its own is decided by leaving rows out: the generic ones times a factor, or a and some of b, c, d; a constant more
+   has to earn its place. With fewer than ROWS_FOR_OWN rows it is the factor, part of the way.
 3. Operators that only occur in chains are fitted to what the rest of the chain leaves.
 
---left-out prints, per family, the error on rows that had no part in the fit: each source, each of five folds, or each operator
-left out in turn. Constants that the remaining rows are too few to give are forgotten first; rows that nothing else could be
-fitted for are not judged. --write replaces the files and npu/data/cost_errors.csv, the table reports quote (sources left out);
---errors writes that table alone, for the constants as they are.
+--left-out prints, per family, the error on rows that had no part in the fit: each source, each of five folds, or each tenth of
+the operators left out in turn. Constants that the remaining rows are too few to give are forgotten first; rows that nothing else
+could be fitted for are not judged. --write replaces the files and npu/data/cost_errors.csv, the table reports quote (sources left
+out); --errors writes that table alone, for the constants as they are.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from calibration import OVERHEADS, overheads
-from fitting import CUBE, FOLDS, PLANS, ROWS_FOR_OWN, Plan, Point, Tables, fit_cube, fit_vector, modelled, points
+from fitting import CUBE, FOLDS, PLANS, ROWS_FOR_OWN, VECTOR, Plan, Point, Tables, fit_cube, fit_vector, held, modelled, points
 
 from npu.cost import fits, vector
 
-VECTOR, ERRORS = CUBE.with_name("vector_costs.csv"), CUBE.with_name("cost_errors.csv")
+TENTHS = 10  # of the operators are left out at a time
+ERRORS = CUBE.with_name("cost_errors.csv")
 
 
 def start() -> Tables:
@@ -95,9 +96,7 @@ def enough(plan: Plan, rest: Sequence[Point]) -> bool:
 def forget(tables: Tables, rest: Sequence[Point]) -> Tables:
     """Tables without the fitted constants that the remaining rows are too few to give again."""
     rows = Counter((w.form, w.op) for p in rest for w in {(w.form, w.op): w for w in p.case.works}.values())
-    with VECTOR.open(encoding="utf-8", newline="") as stream:
-        fitted = {(r["form"], r["op"], r["dtype"]) for r in csv.DictReader(stream) if r["source"].startswith("fit to")}
-    gone = {k for k in fitted if k[1] != "*" and (k[2] or rows[k[:2]] < ROWS_FOR_OWN)}
+    gone = {k for k in tables.vector if k not in held() and k[1] != "*" and (k[2] or rows[k[:2]] < ROWS_FOR_OWN)}
     few = {plan.group for plan in PLANS if "@" in plan.group and not enough(plan, rest)}
     return tables._replace(
         cube={k: v for k, v in tables.cube.items() if k[0] not in few},
@@ -157,6 +156,7 @@ def _write_vector(tables: Tables, measured: Sequence[Point]) -> None:
         generic = rows[key[0], "*", ""]
         row = dict(rows.get(key, generic | {"op": key[1], "dtype": key[2]}))
         row |= {n: f"{getattr(made, n):.4g}" for n in ("a", "b", "c", "d")}
+        row["s"] = f"{made.s:.4g}" if made.s else ""
         row["odd"] = f"{made.odd:.4g}" if made.odd != 1 else ""
         rows_of = f"{counts[key[0], key[1]]} measured rows" if key[1] != "*" else "all operators of the form"
         shares = row["source"].partition("; ")[2] if key in rows else ""
@@ -182,12 +182,13 @@ def main() -> int:
         options.left_out = "source"
     with options.file.open(encoding="utf-8", newline="") as stream:
         measured = points(csv.DictReader(stream))
-    tables = start() if options.errors else fit(measured, start())
+    tables = start() if options.errors else fit(measured, forget(start(), measured))
     found = errors(measured, tables)
+    tenths = {op: str(i % TENTHS) for i, op in enumerate(dict.fromkeys(p.case.works[-1].op for p in measured))}
     keys: dict[str, Callable[[int, Point], str]] = {
         "source": lambda _, p: p.source,
         "fold": lambda i, _: str(i % FOLDS),
-        "operator": lambda _, p: p.case.works[-1].op,
+        "operator": lambda _, p: tenths[p.case.works[-1].op],
     }
     left = without(measured, tables, keys[options.left_out]) if options.left_out else {}
     print(f"{'family':<20}{'rows':>6}{'median':>9}{'mean':>9}{'left out: median':>19}{'mean':>9}")

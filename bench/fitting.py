@@ -9,12 +9,14 @@ import csv
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 from math import exp, log
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from calibration import chip_of
 from measured import Case, case
+from robust import non_negative
 
 from npu.cost import Work, fits, kernel, vector
 from npu.cost.attention import attention
@@ -27,15 +29,16 @@ from npu.cost.vector import Constants
 from npu.soc import Soc
 
 CUBE = Path(__file__).resolve().parents[1] / "npu/data/cube_costs.csv"  # which constants are fitted stands there
+VECTOR = CUBE.with_name("vector_costs.csv")
 ODD = 0.6  # a row is not counted as further off than this
 MOST = 200  # rows a fit of cube constants looks at
 MOST_OF_ONE = 40  # and one of an operator's constants
 ROWS_FOR_OWN = 4  # rows an operator needs for constants of its own
 FOLDS = 5
+DOUBT = 1  # an operator of so many rows goes half of the way from the generic constants to its own
 PRICE = 0.01  # by so much a further constant has to lower the left-out error
 PULL = 0.002  # how strongly constants are held near their start
 T = TypeVar("T")
-CONVERSIONS = ("TransData", "TensorMove")  # constants from elsewhere: the convolutions around it, a copy at the rate of memory
 VECTOR_FORMS = ("vector", "row", "layout", "fill")
 
 
@@ -54,6 +57,14 @@ class Tables(NamedTuple):
     cube: dict[tuple[str, str], float]
     overhead: dict[str, float]
     vector: dict[tuple[str, str, str], Constants]
+
+
+@cache
+def held() -> frozenset[tuple[str, str, str]]:
+    """Constants of vector kernels that come from elsewhere, as their source says, and that no fit replaces."""
+    with VECTOR.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    return frozenset((r["form"], r["op"], r["dtype"]) for r in rows if not r["source"].startswith("fit to"))
 
 
 class Plan(NamedTuple):
@@ -76,7 +87,8 @@ PLANS = (
     Plan("attention@910B", ("attention_kernel",), (), "910B"),
     Plan("grouped_matmul", ("moe",), ("moe", "moe_quantised")),
     Plan("grouped_matmul@910B", ("grouped_matmul",), (), "910B"),
-    Plan("matmul_int8", ("matmul_int8",), ("matmul_int8",)),
+    Plan("matmul_int8", ("matmul_int8",), ("matmul_int8",), "910_93"),
+    Plan("matmul_int8@910B", ("matmul_int8",), (), "910B"),
     Plan("matmul_weights_int8", ("matmul_weights_int8",)),
     Plan("conv", ("conv",)),
 )
@@ -86,10 +98,14 @@ SHAPES: tuple[tuple[str, ...], ...] = (
     ("a", "b"),
     ("a", "c"),
     ("a", "d"),
+    ("a", "s", "b"),
+    ("a", "s", "c"),
     ("a", "b", "d"),
     ("a", "c", "d"),
     ("a", "b", "c", "d"),
 )
+KEPT = ("vec", "mte2", "mte3", "task_type", "whole", "hbm", "warm", "burst")  # what no fit changes
+GENERIC = ("a", "s", "b", "c", "d")
 UNEVEN = ("a", "b", "odd")  # and of a layout operator: rows of odd lengths move slowly
 
 
@@ -193,8 +209,8 @@ def _own(base: Constants, shape: Sequence[str], values: Sequence[float]) -> Cons
     """Constants of a shape: values are square roots, so that none becomes negative."""
     if shape == ("scale",):
         k = values[0] ** 2
-        return base._replace(a=base.a * k, b=base.b * k, c=base.c * k, d=base.d * k)
-    cleared = base._replace(a=0.0, b=0.0, c=0.0, d=0.0, odd=1.0)
+        return base._replace(a=base.a * k, b=base.b * k, c=base.c * k, d=base.d * k, s=base.s * k)
+    cleared = base._replace(a=0.0, b=0.0, c=0.0, d=0.0, odd=1.0, s=0.0)
     chosen: dict[str, Any] = {n: v * v + (n == "odd") for n, v in zip(shape, values, strict=True)}
     return cleared._replace(**chosen)
 
@@ -206,9 +222,20 @@ class Row(NamedTuple):
     rest: float
     terms: tuple[vector.Terms, ...]
 
+    def linear(self, shape: Sequence[str], base: Constants) -> list[float]:
+        """What a unit of each constant adds, us."""
+        return [sum(_unit(t, name, base) for t in self.terms) for name in shape]
+
     def off(self, chosen: Constants) -> float:
         made = self.rest + sum(t.us(chosen) for t in self.terms)
         return min(abs(log(made / self.us)), ODD)
+
+
+def _unit(terms: vector.Terms, name: str, base: Constants) -> float:
+    """us that a constant of 1 adds to a kernel; odd: what an aligned row's memory time grows by."""
+    moved = terms.spread(base)
+    units = {"a": 1.0, "s": terms.cores - 1, "b": moved, "c": terms.cycles, "d": terms.by_row, "odd": moved * terms.unaligned}
+    return units[name]
 
 
 def rows_of(key: tuple[str, str, str], base: Constants, mine: Sequence[Point], tables: Tables) -> list[Row]:
@@ -222,16 +249,22 @@ def rows_of(key: tuple[str, str, str], base: Constants, mine: Sequence[Point], t
 
 
 def _fit_shape(shape: Sequence[str], base: Constants, rows: Sequence[Row]) -> Constants:
-    """The constants of one operator within a shape."""
-    small = min(r.us / len(r.terms) for r in rows)
-    first = {"scale": 1.0, "a": (0.8 * small) ** 0.5, "b": 1.0, "c": 3.0, "d": 0.2, "odd": 1.0}
+    """The constants of one operator within a shape: the best of a few starts, one of them where a robust regression ends."""
 
     def cost(values: list[float]) -> float:
         chosen = _own(base, shape, values)
         return statistics.fmean(r.off(chosen) for r in rows)
 
-    starts = [[first[n] * k ** (n != "a") for n in shape] for k in (0.3, 1.0, 3.0)]
-    values, _ = min((smallest(cost, s, 0.3, 24) for s in starts), key=lambda found: found[1])
+    if shape == ("scale",):
+        values, _ = min((smallest(cost, [k**0.5], 0.3, 10) for k in (0.3, 1.0, 3.0)), key=lambda found: found[1])
+        return _own(base, shape, values)
+    found = non_negative([r.linear(shape, base) for r in rows], [max(r.us - r.rest, 0.05 * r.us) for r in rows])
+    if "odd" in shape:
+        found[-1] /= max(found[shape.index("b")], 1e-6)  # the factor of b
+    starts = [[max(v, 1e-4) ** 0.5 for v in found]]
+    if "odd" in shape:  # not linear: a plain start besides
+        starts.append([(0.8 * min(r.us / len(r.terms) for r in rows)) ** 0.5, 1.0, 1.0])
+    values, _ = min((smallest(cost, s, 0.2, 10) for s in starts), key=lambda found: found[1])
     return _own(base, shape, values)
 
 
@@ -250,11 +283,19 @@ def fit_operator(key: tuple[str, str, str], mine: Sequence[Point], tables: Table
     old = tables.vector.get(key)
     base = tables.vector[key[0], "*", ""]
     if old is not None:
-        base = base._replace(**{n: getattr(old, n) for n in ("vec", "mte2", "mte3", "task_type", "whole", "hbm", "warm")})
+        base = base._replace(**{n: getattr(old, n) for n in KEPT})
     rows = thinned(rows_of(key, base, mine, tables), MOST_OF_ONE)
     shapes = [s for s in (*SHAPES, *((UNEVEN,) if key[0] == "layout" else ())) if len(s) < len(rows)]
     best = min(shapes, key=lambda s: _left_out(s, base, rows) + PRICE * len(s))
     return tables._replace(vector=tables.vector | {key: _fit_shape(best, base, rows)})
+
+
+def shrunken(key: tuple[str, str, str], mine: Sequence[Point], tables: Tables) -> Tables:
+    """Tables with the generic constants times a factor for an operator of few rows: the fewer, the nearer to 1."""
+    base = tables.vector[key[0], "*", ""]
+    logs = [log(r.us / (r.rest + sum(t.us(base) for t in r.terms))) for r in rows_of(key, base, mine, tables)]
+    factor = exp(statistics.median(logs) * len(logs) / (len(logs) + DOUBT))
+    return tables._replace(vector=tables.vector | {key: _own(base, ("scale",), [factor**0.5])})
 
 
 def fit_generic(form: str, measured: Sequence[Point], tables: Tables) -> Tables:
@@ -267,11 +308,11 @@ def fit_generic(form: str, measured: Sequence[Point], tables: Tables) -> Tables:
     rows = [thinned(rows_of((form, op, ""), base, g, tables), 12) for op, g in groups.items()]
 
     def cost(values: list[float]) -> float:
-        chosen = _own(base, ("a", "b", "c", "d"), values)
+        chosen = _own(base, GENERIC, values)
         return statistics.fmean(statistics.fmean(r.off(chosen) for r in group) for group in rows)
 
-    values, _ = smallest(cost, [max(v, 0.01) ** 0.5 for v in (base.a, base.b, base.c, base.d)], 0.3, 24)
-    return tables._replace(vector=tables.vector | {key: _own(base, ("a", "b", "c", "d"), values)})
+    values, _ = smallest(cost, [max(getattr(base, n), 0.01) ** 0.5 for n in GENERIC], 0.3, 24)
+    return tables._replace(vector=tables.vector | {key: _own(base, GENERIC, values)})
 
 
 def by_operator(measured: Iterable[Point], form: str) -> dict[str, list[Point]]:
@@ -290,10 +331,12 @@ def fit_vector(measured: Sequence[Point], tables: Tables, wanted: Collection[str
         for op, mine in by_operator(measured, form).items():
             if wanted is not None and op not in wanted:
                 continue
-            if len(mine) >= ROWS_FOR_OWN:
+            if len(mine) >= ROWS_FOR_OWN and (form, op, "") not in held():
                 tables = fit_operator((form, op, ""), mine, tables)
+            elif (form, op, "") not in tables.vector:
+                tables = shrunken((form, op, ""), mine, tables)
             for dtype, count in Counter(p.case.works[0].dtype for p in mine).items():
-                if ROWS_FOR_OWN <= count < len(mine):
+                if ROWS_FOR_OWN <= count < len(mine) and (form, op, dtype) not in held():
                     tables = _fit_type((form, op, dtype), [p for p in mine if p.case.works[0].dtype == dtype], tables)
     return fit_chains(measured, tables, wanted)
 
@@ -309,14 +352,14 @@ def _fit_type(key: tuple[str, str, str], mine: Sequence[Point], tables: Tables) 
 
 
 def fit_chains(measured: Sequence[Point], tables: Tables, wanted: Collection[str] | None = None) -> Tables:
-    """Operators known from chains only, most frequent first."""
-    known = {op for form in VECTOR_FORMS for op in by_operator(measured, form)} | set(CONVERSIONS)
+    """Operators that too few rows hold alone, from the chains they are in; most frequent first."""
+    known = {op for form in VECTOR_FORMS for op, alone in by_operator(measured, form).items() if len(alone) >= ROWS_FOR_OWN}
     chains: dict[tuple[str, str], list[Point]] = defaultdict(list)
     for p in measured:
         if p.case.family == "chain":
             for form, op in {(w.form, w.op) for w in p.case.works if w.form in VECTOR_FORMS and w.op not in known}:
                 chains[form, op].append(p)
     for (form, op), mine in sorted(chains.items(), key=lambda item: -len(item[1])):
-        if len(mine) >= ROWS_FOR_OWN and (wanted is None or op in wanted):
+        if len(mine) >= ROWS_FOR_OWN and (form, op, "") not in held() and (wanted is None or op in wanted):
             tables = fit_operator((form, op, ""), mine, tables)
     return tables

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import NamedTuple
 
@@ -71,6 +72,9 @@ SUGGESTED = (
     ("Index", "layout"),
     ("Repeat", "layout"),
 )
+ONE_EACH = ("TransData", "Transpose", "Cast", "BroadcastTo", "RepeatInterleave", "Slice", "TensorMove")
+SIZES = set(DTYPES.values())  # element types the cost model knows
+PICKS = ("Slice", "SliceD", "StridedSlice", "StridedSliceD", "GatherV2")  # read as much as they write, whatever the operand holds
 COMMUNICATION = ("HCCL",)  # and AI CPU kernels of collectives: no operator's work
 WIDENED = {"float16": 4, "float32": 2, "int32": 4, "int64": 4}  # bytes of what a Cast usually makes of them
 
@@ -115,8 +119,10 @@ def _looped(row: Mapping[str, str]) -> bool:
 
 def _matmul(row: Mapping[str, str], tensors: list[Tensor]) -> Case | None:
     """Operands may be transposed: the output says what M and N are, K is what the first operand holds besides."""
-    out = _shapes(row["output_shapes"])[0]
-    if len(tensors) < 2 or len(out) < 2:
+    if len(tensors) < 2:
+        return None
+    out = _shapes(row["output_shapes"])[0] if row["output_shapes"] else _product(*tensors[:2])
+    if len(out) < 2:
         return None
     a, b = tensors[:2]
     batch, (m, n) = prod(out[:-2]), out[-2:]
@@ -131,6 +137,13 @@ def _matmul(row: Mapping[str, str], tensors: list[Tensor]) -> Case | None:
         return Case("matmul_int8", (quantise, work), "matmul_int8" if looped else "")
     family = {"float32": "matmul_fp32", "int8": "matmul_int8"}.get(a.dtype, "matmul")
     return Case(family, (work,), "matmul" if looped else "")
+
+
+def _product(a: Tensor, b: Tensor) -> tuple[int, ...]:
+    """Shape of a @ b of int8, whose rows often name no output: the right operand is (k, n) or (n, k); () where neither fits."""
+    if a.dtype != "int8" or len(a.dims) < 2 or len(b.dims) < 2 or a.dims[-1] not in b.dims[-2:]:
+        return ()
+    return (*a.dims[:-1], b.dims[-1] if b.dims[-2] == a.dims[-1] else b.dims[-2])
 
 
 def _attention(row: Mapping[str, str], tensors: list[Tensor]) -> Case | None:
@@ -215,12 +228,12 @@ def _conv(row: Mapping[str, str], tensors: list[Tensor]) -> Case | None:
     target5, target = n * outer * ho * wo * size, n * co * ho * wo * size
     weights = outer * inner * prod(window) * size
     works = [
-        Work("layout", "TransData", dtype, (n * inner * h * w, 1), source, source5),
+        Work("layout", "TransData", dtype, (n * inner * h * w, n * inner), source, source5),
         Work("conv", "Conv2D", dtype, (n, ho, wo, co, ci, *window, 1), source5 + weights, target5),
-        Work("layout", "TransData", dtype, (n * outer * ho * wo, 1), target5, target),
+        Work("layout", "TransData", dtype, (n * outer * ho * wo, n * outer), target5, target),
     ]
     if "TransDatax3" in row["kernels"]:  # the weights are converted too
-        works.append(Work("layout", "TransData", dtype, (weights // size, 1), tensors[1].bytes, weights))
+        works.append(Work("layout", "TransData", dtype, (weights // size, outer * inner), tensors[1].bytes, weights))
     return Case("conv", tuple(works))
 
 
@@ -241,7 +254,7 @@ def _rows(op: str, form: str, tensors: list[Tensor], elements: int, attrs: Mappi
     first = tensors[0]
     if "num_groups" in attrs:
         return first.dims[0] * int(str(attrs["num_groups"]))
-    if not first.dims or not first.dims[-1]:
+    if form == "fill" or not first.dims or not first.dims[-1]:
         return 1
     if form == "vector" and not any(t.dims and t.dims[-1] == 1 < first.dims[-1] and t.elements > 1 for t in tensors[1:]):
         return 1
@@ -270,9 +283,19 @@ def one_vector(row: Mapping[str, str], op: str, tensors: list[Tensor]) -> Work:
     written = sum(prod(s) for s in shapes) * (1 if op.endswith("DynamicQuant") else size)
     if op.startswith(("Reduce", "LpNormReduce")) and not row["output_shapes"]:
         written = size
+    if op in PICKS and row["output_shapes"]:
+        picked = Tensor(shapes[0], first.dtype)
+        return Work(form, op, first.dtype, (picked.elements, _rows(op, form, [picked], picked.elements, {})), written, written)
     elements = max(max(t.elements for t in tensors), max(prod(s) for s in shapes))
     rows = _rows(op, form, tensors, elements, json.loads(row["attrs"] or "{}"))
+    if op == "TransData":
+        rows = elements // _plane([t.dims for t in tensors] + shapes, elements)
     return Work(form, op, first.dtype, (elements, rows), sum(t.bytes for t in tensors), written)
+
+
+def _plane(shapes: list[tuple[int, ...]], elements: int) -> int:
+    """Elements a change to blocks of channels moves together: an image of one channel, or the few taps of a filter."""
+    return min((s[2] * s[3] for s in shapes if len(s) in (4, 5) and s[2] * s[3]), default=max(elements, 1))
 
 
 def _chain(row: Mapping[str, str]) -> list[str]:
@@ -302,7 +325,18 @@ def _vector(row: Mapping[str, str], tensors: list[Tensor]) -> Case | None:
         if family == "other":
             family = "published" if "baseline" in row["method"] else "other"
         return Case(family, (one_vector(row, op, tensors),))
-    return Case("chain", tuple(one_vector(row, op, tensors) for op in chain))
+    return Case("chain", tuple(_links(row, chain, tensors)))
+
+
+def _links(row: Mapping[str, str], chain: list[str], tensors: list[Tensor]) -> Iterator[Work]:
+    """The kernels of a chain. One that converts handles one operand: the first of its kind the first, the next the next."""
+    seen: Counter[str] = Counter()
+    for op in chain:
+        if op in ONE_EACH:
+            yield one_vector({**row, "output_shapes": ""}, op, [tensors[seen[op] % len(tensors)]])
+        else:
+            yield one_vector(row, op, tensors)
+        seen[op] += 1
 
 
 def case(row: Mapping[str, str]) -> Case | None:

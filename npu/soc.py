@@ -104,6 +104,10 @@ _WHOLE = {
     "l0a": ("l0a_bytes", 65536), "l0b": ("l0b_bytes", 65536), "l0c": ("l0c_bytes", 131072), "ddr_rate": ("ddr_rate", 32),
     "l2_rate": ("l2_rate", 110), "dies": ("dies", 1),
 }  # fmt: skip
+_REAL = ("mem_bw_gbps", "peak_fp16_tflops", "peak_int8_tops", "idle_power_w", "idle_temp_c", "tdp_w", "die_link_gbps")
+_NUMBERS = {column for column, _ in _WHOLE.values()} | set(_REAL)
+_MAY_BE_ZERO = ("aiv_cnt", "aicpu_cnt", "die_link_gbps", "idle_power_w", "idle_temp_c")
+_PEAKS = {"peak_fp16_tflops": "mac_per_cycle_fp16", "peak_int8_tops": "mac_per_cycle_int8"}
 
 
 @cache
@@ -171,10 +175,24 @@ def cells_of_file(path: Path) -> dict[str, str]:
         raise ValueError(f"{path}: {unknown[0]!r} is no column of the chip table")
     name = str(given.pop("name", "") or given.get("soc", "") or path.stem)
     changed = {k: str(v) for k, v in given.items() if v not in (None, "")}
-    wrong = [k for k, v in changed.items() if k in {c for c, _ in _WHOLE.values()} and _number(v) is None]
-    if wrong:
-        raise ValueError(f"{path}: {wrong[0]} = {changed[wrong[0]]!r} is no number")
-    return {**base, **changed, "soc": name, "like": base["soc"], "status": f"of {path.name}, else as {base['soc']}"}
+    for column in [k for k in changed if k in _NUMBERS]:
+        if _number(changed[column]) is None:
+            raise ValueError(f"{path}: {column} = {changed[column]!r} is no number")
+        if changed[column].startswith("-") or (column not in _MAY_BE_ZERO and not _number(changed[column])):
+            raise ValueError(f"{path}: {column} = {changed[column]} has to be above 0")
+    told = {"soc": name, "like": base["soc"], "status": f"of {path.name}, else as {base['soc']}"}
+    return {**base, **_peaks({**base, **changed}, changed), **changed, **told}
+
+
+def _peaks(cells: Mapping[str, str], changed: Mapping[str, str]) -> dict[str, str]:
+    """The peaks that follow where cores, clock or width of the cube are changed: two operations for each multiply-accumulate."""
+    made = {}
+    for peak, width in _PEAKS.items():
+        sources = ("aic_cnt", "cube_freq_mhz", width)
+        if set(sources) & set(changed):
+            aic, mhz, macs = (_float(cells[column]) for column in sources)
+            made[peak] = f"{2 * aic * mhz * macs / 1e6:.1f}"
+    return made
 
 
 def _of_toml(text: str, path: Path) -> dict[str, str]:

@@ -1,15 +1,17 @@
 """Vector kernels: elementwise, row (norm, softmax, reduction), fill and layout forms, with constants per operator as data.
 
-T = max(1.05, a + main + d * ceil(rows/V) / clock),  main = (max(b*Tm + c*cycles, roof)^p + epilogue^p)^(1/p)
-  Tm = bytes / min(memory rate, cores in use * 0.1 TB/s), a core is put to use for every 8 KiB; the memory rate is
-       1.4 TB/s from HBM and 2.5 from L2 unless the operator's row says otherwise (TransData: 0.781, from Conv2D rows);
+T = max(1.05, a + s * (cores in use - 1) + main + d * ceil(rows/V) / clock)
+main = (max(b*Tm + c*cycles, roof)^p + epilogue^p)^(1/p)
+  Tm = bytes / min(memory rate, cores in use * 0.1 TB/s) * (1 + burst / bytes of a row), a core is put to use for every 8 KiB;
+       the memory rate is 1.4 TB/s from HBM and 2.5 from L2 unless the operator's row says otherwise; burst is what a row costs
+       besides its bytes where rows are moved one by one (TransData, ConcatD: a filter's 9 taps take far longer than an image);
        a tuned schedule deals out other blocks than 8 KiB, which a core moves at a rate of block / (block + BURST_BYTES)
   cycles = elements / lanes / (cores in use * clock)
   roof = max(bytes / L2 peak, (bytes - L2 size) / nominal memory rate); it speaks where a chip has less bandwidth than the
          fitted ones, whose figures it would otherwise inherit
-a, b, c, d stand in data/vector_costs.csv (us, 1, cycles, us): a fit to 910B1, 910B2 and 910B3 kernels at 1.8 GHz. Where rows are
-no multiple of 32 bytes b counts `odd` times: a transposition takes three times as long then. An operator not listed takes the row
-"*" of its form. npu.cost.errors has the errors.
+a, s, b, c, d stand in data/vector_costs.csv (us, us, 1, cycles, us): a fit to 910B1, 910B2 and 910B3 kernels at 1.8 GHz. Where
+rows are no multiple of 32 bytes b counts `odd` times: a transposition takes three times as long then. An operator not listed
+takes the row "*" of its form. npu.cost.errors has the errors.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ class Constants(NamedTuple):
 
     vec, mte2, mte3: shares of the main part in which these units are busy. task_type: "" is a plain vector kernel.
     hbm, warm: memory rates, TB/s. whole: a row is never shared by cores. odd: factor of b where rows are no multiple of 32 bytes.
+    burst: bytes that could have been moved in the time a row takes besides its own. s: what each further core adds to the start.
     """
 
     a: float
@@ -57,6 +60,8 @@ class Constants(NamedTuple):
     warm: float
     whole: bool = False
     odd: float = 1.0
+    burst: float = 0.0
+    s: float = 0.0
 
 
 @cache
@@ -77,6 +82,8 @@ def table() -> dict[tuple[str, str, str], Constants]:
             warm=float(r["warm"] or WARM_TBPS),
             whole=r["whole"] == "yes",
             odd=float(r["odd"] or 1),
+            burst=float(r["burst"] or 0),
+            s=float(r["s"] or 0),
         )
         for r in csv.DictReader(text.splitlines())
     }
@@ -106,7 +113,7 @@ def _attained(block: int) -> float:
 class Terms(NamedTuple):
     """What a kernel's time is made of, us each: memory, cycles and rows per unit of b, c and d; roof bounds the first two.
 
-    unaligned: its rows are no multiple of 32 bytes."""
+    unaligned: its rows are no multiple of 32 bytes. row_bytes: of one row; 0 where there are none."""
 
     moved: float
     cycles: float
@@ -114,11 +121,20 @@ class Terms(NamedTuple):
     roof: float
     cores: float
     unaligned: bool = False
+    row_bytes: float = 0.0
+
+    def spread(self, chosen: Constants) -> float:
+        """Memory time of b = 1 before odd rows: what each row costs besides its bytes is in it."""
+        return self.moved * (1 + chosen.burst / max(self.row_bytes, ROW_BYTES)) if self.row_bytes else self.moved
 
     def us(self, chosen: Constants, fused: float = 0.0) -> float:
-        moved = self.moved * chosen.odd if self.unaligned else self.moved
+        moved = self.spread(chosen) * (chosen.odd if self.unaligned else 1)
         main = chip.join(max(chosen.b * moved + chosen.c * self.cycles, self.roof), fused, p=P)
-        return max(FLOOR_US, chosen.a + main + chosen.d * self.by_row)
+        return max(FLOOR_US, self.start(chosen) + main + chosen.d * self.by_row)
+
+    def start(self, chosen: Constants) -> float:
+        """The fixed part, us: a scalar Add takes 1.4 us on one core, 2 MB on all 48 cores 8 us."""
+        return chosen.a + chosen.s * max(0.0, self.cores - 1)
 
 
 def terms(work: Work, soc: Soc, chosen: Constants) -> Terms:
@@ -136,7 +152,8 @@ def terms(work: Work, soc: Soc, chosen: Constants) -> Terms:
     per_cycle = chip.lanes(soc, work.dtype) * cores * soc.cube_mhz
     roof = max(count / (L2_PEAK_TBPS * chip.core_ratio(soc)) / 1e6, max(0, count - soc.l2) / soc.memory_gbps / 1e3)
     unaligned = rows > 0 and elements // rows * chip.itemsize(work.dtype) % ROW_BYTES != 0
-    return Terms(moved, elements / per_cycle, ceil(rows / chip.vector_cores(soc)) / clock, roof, cores, unaligned)
+    row_bytes = elements * chip.itemsize(work.dtype) / rows if rows > 1 else 0.0
+    return Terms(moved, elements / per_cycle, ceil(rows / chip.vector_cores(soc)) / clock, roof, cores, unaligned, row_bytes)
 
 
 def vector(work: Work, soc: Soc, chosen: Constants | None = None) -> Cost:
@@ -145,7 +162,7 @@ def vector(work: Work, soc: Soc, chosen: Constants | None = None) -> Cost:
     made = terms(work, soc, chosen)
     fused = work.epilogue * EPILOGUE_CYCLES / (chip.lanes(soc, work.dtype) * made.cores * soc.cube_mhz)
     us = made.us(chosen, fused)
-    return _units(work, soc, chosen, us, max(0.0, us - max(chosen.a, FLOOR_US)), fused, ceil(made.cores))
+    return _units(work, soc, chosen, us, max(0.0, us - max(made.start(chosen), FLOOR_US)), fused, ceil(made.cores))
 
 
 def _units(work: Work, soc: Soc, chosen: Constants, us: float, main: float, fused: float, cores: int) -> Cost:

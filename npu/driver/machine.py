@@ -102,7 +102,7 @@ def _ambient(written: str) -> float | None:
 
 def own_memory(chip: Soc, device: int) -> int:
     """Bytes a device of that chip holds before any process has memory on it. A few MiB differ from device to device."""
-    return (_own_mib(chip.name) + device * 7 % OWN_STEPS) * MIB
+    return (_own_mib(chip.like or chip.name) + device * 7 % OWN_STEPS) * MIB
 
 
 @cache

@@ -1,5 +1,7 @@
 """Vector, row, fill, layout, attention, grouped and AI CPU kernels: worked by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from npu import soc
@@ -110,10 +112,29 @@ def test_depthwise_grows_with_its_taps():
     assert depthwise(3).flops == 56 * 56 * 144 * (1 + 9)
 
 
-def test_trans_data_moves_at_its_own_rate():
-    # 8 us + 1103872 B / 0.781 TB/s = 9.413 us
-    made = kernel(Work("layout", "TransData", "float16", (150528, 1), 301_056, 802_816), B2)
-    assert us(made) == pytest.approx(9.413, abs=0.002)
+def test_trans_data_of_an_image_is_a_plain_move():
+    # 10 us + 1103872 B / 3 TB/s = 10.368 us; 672 planes of 448 bytes: 10 + 0.368 * (1 + 336 / 448) = 10.644 us
+    image = Work("layout", "TransData", "float16", (150528, 1), 301_056, 802_816)
+    assert us(kernel(image, B2)) == pytest.approx(10.368, abs=0.002)
+    assert us(kernel(replace(image, dims=(150528, 672)), B2)) == pytest.approx(10.644, abs=0.002)
+
+
+def test_filters_move_far_slower_than_images():
+    # 256 x 384 planes of 9 fp32 taps, 36 bytes each: 10 + 7.078 MB / 3 TB/s * (1 + 336 / 36) = 34.38 us; 53 and 41 us measured
+    taps = Work("layout", "TransData", "float32", (256 * 384 * 9, 256 * 384), 3_538_944, 3_538_944)
+    assert us(kernel(taps, B2)) == pytest.approx(34.38, abs=0.01)
+    # one tap of 4 bytes counts as the 32 bytes that a transfer moves at least: 10 + 0.262 * (1 + 336 / 32) = 13.02 us
+    one = Work("layout", "TransData", "float32", (98304, 98304), 393_216, 393_216)
+    assert us(kernel(one, B2)) == pytest.approx(13.02, abs=0.01)
+
+
+def test_a_start_on_more_cores_takes_longer():
+    # 1.28 us on one core. 4096 elements in and out are 4 blocks of 8 KiB: 3 * 0.116 us more; 49152 bytes in 6 blocks take
+    # 1.09 * 49152 / 0.6e6 = 0.089 us
+    chosen = SIMPLE._replace(a=1.28, s=0.116, b=1.09, c=0)
+    assert us(vector(add(1, "float32", 4), B2, chosen)) == pytest.approx(1.280, abs=0.001)
+    made = us(vector(add(4096, "float32", 4), B2, chosen))
+    assert made == pytest.approx(1.28 + 3 * 0.116 + 1.09 * 49152 / 0.6e6, abs=0.001)
 
 
 def test_attention_forward_of_a_training_step():

@@ -3,7 +3,7 @@
 import pytest
 from onnx import defs
 
-from npu.ops import registry
+from npu.ops import kernel, registry
 from npu.ops.node import Node, Operand
 from npu.ops.storage import fractal_nz, fractal_z, nc1hwc0
 
@@ -113,3 +113,12 @@ def test_storage_shapes():
     # 32 groups of one channel in half precision: 16 share a block, so two blocks of 3x3
     assert fractal_z((32, 1, 3, 3), "float16", 32) == (2 * 9, 1, 16, 16)
     assert fractal_nz((3, 100, 50), "float16") == (3, 4, 7, 16, 16)
+
+
+def test_changes_of_layout_know_their_planes():
+    """64 x 3 planes of 11 x 11 values; a matrix is moved as a whole."""
+    filters = value("w", (64, 3, 11, 11))
+    node = Node("trans", "TransData", (filters,), (filters,), {})
+    assert kernel.layout(node, "TransData").work.dims == (64 * 3 * 121, 64 * 3)
+    flat = value("m", (64, 363))
+    assert kernel.layout(Node("trans", "TransData", (flat,), (flat,), {}), "TransData").work.dims == (64 * 363, 1)

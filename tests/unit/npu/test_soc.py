@@ -3,6 +3,7 @@
 import pytest
 
 from npu import soc
+from npu.driver import machine
 
 
 def test_buffers_and_dies():
@@ -34,6 +35,23 @@ def test_a_file_says_what_differs(tmp_path, monkeypatch):
     assert soc.find("Mine") == chip
 
 
+def test_the_peak_follows_what_a_file_changes(tmp_path):
+    """10 cores x 4096 x 2 at 1500 MHz are 122.88 TFLOPS; a peak that the file gives stays."""
+    path = tmp_path / "mine.toml"
+    path.write_text('like = "Ascend910B4"\naic_cnt = 10\n')
+    assert soc.find(str(path)).peak_fp16_tflops == 122.9
+    assert soc.described(str(path))["peak_int8_tops"] == "245.8"
+    path.write_text('like = "Ascend910B4"\naic_cnt = 10\npeak_fp16_tflops = 100\n')
+    assert soc.cells_of_file(path)["peak_fp16_tflops"] == "100"
+
+
+def test_the_device_tool_shows_a_chip_of_a_file(tmp_path):
+    """What a device holds by itself is that of the chip it is like."""
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "Mine"\nlike = "Ascend910B4"\n')
+    assert machine.own_memory(soc.of_file(path), 0) == machine.own_memory(soc.find("910B4"), 0)
+
+
 def test_a_file_may_be_a_row_of_the_table(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("soc,like,mem_bw_gbps\nFast,910B3,3200\n")
@@ -47,6 +65,9 @@ def test_a_file_may_be_a_row_of_the_table(tmp_path):
         ('like = "Ascend999"', "Ascend999"),
         ("cores = 3", "'cores' is no column"),
         ('aic_cnt = "many"', "aic_cnt = 'many' is no number"),
+        ('mem_bw_gbps = "fast"', "mem_bw_gbps = 'fast' is no number"),
+        ("aic_cnt = -4", "aic_cnt = -4 has to be above 0"),
+        ("cube_freq_mhz = 0", "cube_freq_mhz = 0 has to be above 0"),
         ("name = ", "mine.toml"),
     ],
 )
