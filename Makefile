@@ -6,7 +6,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
-LEFT_OUT := not slow and not browser and not peer and not torch
+LEFT_OUT := not slow and not mutations and not browser and not peer and not torch
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint
@@ -34,7 +34,7 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist worksteal -ra -m "$(LEFT_OUT)"
-	@echo "left out by marker: slow, browser, peer, torch (.ci/run runs them, or: $(BIN)/python -m pytest -m slow)"
+	@echo "left out by marker: slow, mutations, browser, peer, torch (.ci/run runs them, or: $(BIN)/python -m pytest -m slow)"
 
 lint: $(READY)
 	$(BIN)/ruff check .

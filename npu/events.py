@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, runtime_checkable
 
 SCHEMA = 1
+HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # where the packages lie
 
 LEVELS = ("acl", "model", "node", "communication", "runtime")
 KINDS = ("kernel", "aicpu", "copy", "memset", "record", "wait", "dvpp", "callback", "notify_record", "notify_wait", "other")
@@ -126,5 +128,10 @@ def load_sink(environ: os._Environ[str] | dict[str, str] | None = None) -> Sink 
     if not name:
         return None
     module, _, function = name.partition(":")
-    made: Sink | None = getattr(importlib.import_module(module), function or "open_sink")()
+    sys.path.insert(0, HOME)  # a file of the same name beside the script would be found before ours
+    try:
+        found = importlib.import_module(module)
+    finally:
+        sys.path.remove(HOME)
+    made: Sink | None = getattr(found, function or "open_sink")()
     return made

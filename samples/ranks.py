@@ -30,6 +30,7 @@ SAMPLES = {
     "exchange-too-often": Sample(8, 6, {"NPU_SOC": "Ascend910A"}),
     "slow-rank": Sample(4, 8),
     "measured-bandwidth": Sample(8, 24, {"NPU_SLOW_LINKS": "0-1:4", "NPU_COMPUTE": "off"}),
+    "torch-slow-rank": Sample(4, 8),  # needs PyTorch
     "data-parallel": Sample(8, 20, {"NPU_SOC": "Ascend910A"}),  # its rings pass PCIe: an exchange takes long enough to be hidden
 }
 

@@ -55,7 +55,7 @@ DIRECTION: dict[str, tuple[str, ...]] = {
     "npu.graph": ("npu.ops", "npu.om", "npu.tbe"),
     "npu.acl": ("npu.runtime", "npu.hccl"),
     "npu.session": ("npu.driver.machine", "npu.graph", "npu.om"),
-    "npu.torch_npu": ("npu.runtime", "npu.device.task", "npu.device.memory", "npu.ops", "npu.om"),
+    "npu.torch_npu": ("npu.runtime", "npu.device.task", "npu.device.memory", "npu.ops", "npu.om", "npu.graph"),
     "npu.shim": ("npu.acl", "npu.runtime", "npu.hccl", "npu.torch_npu"),
     "npu.__main__": ("npu.shim",),
     "profiler.trace": ("profiler.findings",),

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ContextDecorator
+from types import TracebackType
+from typing import Self
+
 from npu.device.task import OTHER
 from npu.errors import NpuError
 from npu.events import MARKERS
@@ -29,6 +34,21 @@ class Open:
 
     def __init__(self, message: str, domain: str, start: int, stream: Stream | None, correlation: int = -1) -> None:
         self.message, self.domain, self.start, self.stream, self.correlation = message, domain, start, stream, correlation
+
+
+class Around(ContextDecorator):
+    """A range around a function or a block, as often as it is entered: begin() gives its id, end(id) ends it."""
+
+    def __init__(self, begin: Callable[[], int], end: Callable[[int], None]) -> None:
+        self._begin, self._end = begin, end
+        self._open: list[int] = []
+
+    def __enter__(self) -> Self:
+        self._open.append(self._begin())
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._end(self._open.pop())
 
 
 class Ranges:

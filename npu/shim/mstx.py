@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ContextDecorator
-from types import TracebackType
 from typing import TypeVar
 
 from npu.cost import call_ns
@@ -55,16 +53,8 @@ def range_end(range_id: int, domain: str = "default") -> None:
     _call("aclprofRangeStop", None, lambda p, t: marker.end(p, t, range_id))
 
 
-class mstx_range(ContextDecorator):
+class mstx_range(marker.Around):
     """A range around a function or a block."""
 
     def __init__(self, message: str, stream: int | None = None, domain: str = "default") -> None:
-        self.message, self.stream, self.domain = message, stream, domain
-        self._open: list[int] = []
-
-    def __enter__(self) -> mstx_range:
-        self._open.append(range_start(self.message, self.stream, self.domain))
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        range_end(self._open.pop(), self.domain)
+        super().__init__(lambda: range_start(message, stream, domain), lambda number: range_end(number, domain))

@@ -44,7 +44,7 @@ class Block:
 
 
 def rounded(size: int) -> int:
-    return max(-(-size // ROUND) * ROUND, ROUND)
+    return (size + ROUND - 1) & -ROUND or ROUND
 
 
 def segment_size(size: int) -> int:
@@ -59,8 +59,7 @@ class Cache:
     reserved, 0 for none."""
 
     def __init__(self) -> None:
-        self._free: dict[tuple[int, bool], list[tuple[int, int]]] = {}  # by pool: (size, address), sorted
-        self._blocks: dict[int, Block] = {}  # free ones by address
+        self._free: dict[tuple[int, bool], list[tuple[int, int, Block]]] = {}  # by pool: (size, address, block), sorted
         self.allocated = self.reserved = self.peak_allocated = self.peak_reserved = 0
         self.limit = 0
         self.segments = self.count = self.retries = self.ooms = 0
@@ -68,22 +67,26 @@ class Cache:
     def take(self, size: int, stream: int) -> Block | None:
         """A block from what is held already; None when a segment has to be added first."""
         need = rounded(size)
-        pool = (stream, need <= SMALL)
-        free = self._free.get(pool)
+        small = need <= SMALL
+        free = self._free.get((stream, small))
         if not free:
             return None
-        at = bisect_left(free, (need, 0))
+        at = bisect_left(free, (need,))
         if at == len(free):
             return None
-        _, address = free.pop(at)
-        block = self._blocks.pop(address)
-        rest = block.size - need
-        if rest >= (ROUND if pool[1] else SMALL + 1):
-            self._split(block, need)
+        block = free.pop(at)[2]
+        if block.size - need >= (ROUND if small else SMALL + 1):
+            after = block.after
+            rest = Block(block.address + need, block.size - need, block.pool, block.segment, True, block, after)
+            if after is not None:
+                after.before = rest
+            block.after, block.size = rest, need
+            insort(free, (rest.size, rest.address, rest))
         block.free, block.wanted = False, size
         self.allocated += block.size
         self.count += 1
-        self.peak_allocated = max(self.peak_allocated, self.allocated)
+        if self.allocated > self.peak_allocated:
+            self.peak_allocated = self.allocated
         return block
 
     def add(self, address: int, size: int, small: bool, stream: int) -> None:
@@ -91,44 +94,36 @@ class Cache:
         self.reserved += size
         self.peak_reserved = max(self.peak_reserved, self.reserved)
         self.segments += 1
-        self._put(Block(address, size, (stream, small), address))
+        block = Block(address, size, (stream, small), address, True)
+        insort(self._free.setdefault(block.pool, []), (size, address, block))
 
     def give(self, block: Block) -> None:
         """A block whose tensor has died."""
         self.allocated -= block.size
-        for other in (block.before, block.after):
-            if other is not None and other.free:
-                self._drop(other)
-                first, second = (other, block) if other is block.before else (block, other)
-                first.size += second.size
-                first.after = second.after
-                if second.after is not None:
-                    second.after.before = first
-                block = first
-        self._put(block)
+        free = self._free[block.pool]
+        after, before = block.after, block.before
+        if after is not None and after.free:
+            del free[bisect_left(free, (after.size, after.address))]
+            block.size += after.size
+            block.after = after.after
+            if block.after is not None:
+                block.after.before = block
+        if before is not None and before.free:
+            del free[bisect_left(free, (before.size, before.address))]
+            before.size += block.size
+            before.after = block.after
+            if before.after is not None:
+                before.after.before = before
+            block = before
+        block.free = True
+        insort(free, (block.size, block.address, block))
 
     def unused(self) -> list[tuple[int, int]]:
         """Take out all segments that are wholly free: (address, bytes), for the driver."""
-        whole = [b for b in self._blocks.values() if b.whole]
-        for block in whole:
-            self._drop(block)
-            self.reserved -= block.size
-            self.segments -= 1
-        return [(b.address, b.size) for b in whole]
-
-    def _split(self, block: Block, size: int) -> None:
-        rest = Block(block.address + size, block.size - size, block.pool, block.segment, before=block, after=block.after)
-        if block.after is not None:
-            block.after.before = rest
-        block.after, block.size = rest, size
-        self._put(rest)
-
-    def _put(self, block: Block) -> None:
-        block.free = True
-        self._blocks[block.address] = block
-        insort(self._free.setdefault(block.pool, []), (block.size, block.address))
-
-    def _drop(self, block: Block) -> None:
-        del self._blocks[block.address]
-        free = self._free[block.pool]
-        del free[bisect_left(free, (block.size, block.address))]
+        given = []
+        for free in self._free.values():
+            given += [(block.address, block.size) for _, _, block in free if block.whole]
+            free[:] = [entry for entry in free if not entry[2].whole]
+        self.reserved -= sum(size for _, size in given)
+        self.segments -= len(given)
+        return given

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -16,11 +17,14 @@ from npu.torch_npu.kernels import device_index
 
 __all__ = [
     "can_device_access_peer", "clear_npu_overflow_flag", "current_blas_handle", "current_device", "device", "device_count",
-    "device_of",
-    "finalize_dump", "get_device_capability", "get_device_name", "get_device_properties", "get_npu_overflow_flag", "init",
-    "init_dump", "is_available", "is_bf16_supported", "is_initialized", "set_compile_mode", "set_device", "set_option",
-    "set_sync_debug_mode", "stress_detect", "synchronize", "utilization",
+    "device_of", "finalize_dump", "get_device_capability", "get_device_limit", "get_device_name", "get_device_properties",
+    "get_npu_overflow_flag", "get_soc_version", "get_sync_debug_mode", "init", "init_dump", "ipc_collect", "is_available",
+    "is_bf16_supported", "is_initialized", "is_jit_compile_false", "set_compile_mode", "set_device", "set_device_limit",
+    "set_dump", "set_option", "set_sync_debug_mode", "stress_detect", "synchronize", "utilization",
 ]  # fmt: skip
+
+
+SOC_NUMBERS = (("Ascend910B", 220), ("Ascend910_93", 250), ("Ascend310P", 200), ("Ascend310B", 240))
 
 
 class Properties(NamedTuple):
@@ -143,9 +147,14 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
 
 
 def set_compile_mode(jit_compile: bool = False) -> None:
-    """Operators come from the built-in library here; compiling each at its shape is refused."""
+    """Operators come from the built-in library here; a script that wants each compiled at its shape is told that they do."""
     if jit_compile:
-        raise RuntimeError("jit_compile=True (compiling operators at run time) is not simulated; use jit_compile=False")
+        told = "jit_compile=True: operators are not compiled at run time here, their time is that of the built-in library"
+        warnings.warn(told, stacklevel=2)
+
+
+def is_jit_compile_false() -> bool:
+    return True
 
 
 def set_option(options: dict[str, Any]) -> None:
@@ -159,6 +168,36 @@ def set_sync_debug_mode(mode: Any) -> None:
         raise RuntimeError("set_sync_debug_mode is not simulated; msprof analyze names every synchronising read (implicit-sync)")
 
 
+def get_sync_debug_mode() -> int:
+    return 0
+
+
+def get_soc_version() -> int:
+    """The library's number of the chip: 220 and on for the 910B family, 250 and on for the 910_93, 200 and on for the 310P, 104
+    for others (numbers of a family in the order of their names; unverified)."""
+    name = processes.current().machine.chip.name
+    for family, first in SOC_NUMBERS:
+        if name.startswith(family):
+            rest = name[len(family) :]
+            return first + (int(rest[0]) - 1 if rest[:1].isdigit() else 0)
+    return 104
+
+
+def ipc_collect() -> None:
+    """Memory is not shared with other processes, so there is none to give back."""
+
+
+def set_device_limit(device: Any, cube_num: int = -1, vector_num: int = -1) -> None:
+    raise RuntimeError("set_device_limit (cores a process may use) is not simulated for PyTorch; leave it out")
+
+
+def get_device_limit(device: Any) -> dict[str, int]:
+    """Cores a process may use: all."""
+    checked(device)
+    chip = processes.current().machine.chip
+    return {"cube_core_num": chip.aic, "vector_core_num": chip.vector_cores}
+
+
 def get_npu_overflow_flag() -> bool:
     """Arithmetic here keeps IEEE rules (INF/NAN mode), so no flag is ever raised."""
     return False
@@ -169,6 +208,10 @@ def clear_npu_overflow_flag() -> None:
 
 
 def init_dump() -> None:
+    raise RuntimeError("operator dumps are not simulated")
+
+
+def set_dump(path: str) -> None:
     raise RuntimeError("operator dumps are not simulated")
 
 
@@ -191,6 +234,21 @@ def _is_in_bad_fork() -> bool:
 
 def _lazy_init() -> None:
     init()
+
+
+def typed(name: str, dtype: torch.dtype) -> Any:
+    """A class as torch.npu.FloatTensor: makes tensors of its type from sizes or values."""
+
+    class Meta(type):
+        def __instancecheck__(cls, instance: object) -> bool:
+            return isinstance(instance, torch.Tensor) and instance.device.type == "npu" and instance.dtype == dtype
+
+    def __new__(cls: Any, *args: Any) -> torch.Tensor:
+        if args and all(isinstance(a, int) for a in args):
+            return torch.empty(args, dtype=dtype, device="npu")
+        return torch.tensor(args[0] if args else [], dtype=dtype, device="npu")
+
+    return Meta(name, (), {"__new__": __new__, "dtype": dtype})
 
 
 def memory_kinds(which: Any) -> tuple[int, int]:

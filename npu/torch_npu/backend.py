@@ -8,9 +8,13 @@ from typing import Any
 
 import torch
 
-from npu.torch_npu import api_device, api_memory, api_random, devices, guards, memory, place, register, streams
+from npu.torch_npu import api_device, api_marks, api_memory, api_random, devices, guards, memory, place, register, streams
+from npu.torch_npu.graph import backend as graph
 
-STREAMS = ("Event", "ExternalStream", "Stream", "StreamContext", "current_stream", "default_stream", "set_stream", "stream")
+STREAMS = ("Event", "ExternalEvent", "ExternalStream", "Stream", "StreamContext", "current_stream", "default_stream",
+           "set_stream", "stream")  # fmt: skip
+TYPED = {"Float": torch.float32, "Half": torch.float16, "BFloat16": torch.bfloat16, "Double": torch.float64, "Int": torch.int32,
+         "Long": torch.int64, "Short": torch.int16, "Char": torch.int8, "Byte": torch.uint8, "Bool": torch.bool}  # fmt: skip
 PRIVATE = ("_is_in_bad_fork", "_lazy_init", "get_amp_supported_dtype")
 kept: list[object] = []  # C++ holds no references to these
 
@@ -40,7 +44,9 @@ def _module() -> ModuleType:
     ):  # fmt: skip
         for name in names:
             setattr(made, name, getattr(source, name))
-    made.__dict__["amp"] = torch.amp
+    made.__dict__.update(amp=torch.amp, mstx=api_marks.mstx, default_generators=(torch.default_generator,))
+    for name, dtype in TYPED.items():
+        made.__dict__[f"{name}Tensor"] = api_device.typed(f"{name}Tensor", dtype)
     return made
 
 
@@ -68,6 +74,7 @@ def start() -> ModuleType:
     _setup_privateuseone_for_python_backend("npu", module, hooks, guard)
     register.register()
     guards.install()
+    graph.install()
     memory.on_further.append(devices.several)
     engine = torch.autograd.graph._engine_run_backward
     wrapped = _engine(engine)

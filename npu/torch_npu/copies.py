@@ -67,7 +67,11 @@ def _write(target: Tensor, data: Tensor) -> None:
 
 def _on_device(process: Any, thread: Any, source: Tensor, target: Tensor, begun: int) -> None:
     """A cast, a move, or a change of strides; between two devices a copy over their link."""
-    to_cpu(target).copy_(plain_cpu(source))
+    held, data = to_cpu(target), plain_cpu(source)
+    if launch.capture is not None:
+        launch.capture.writes(held)
+        launch.capture.did(held.copy_, [data], {}, None)
+    held.copy_(data)
     here, there = memory.device_of(process, source), memory.device_of(process, target)
     where = place.stream(process, thread, here)
     if here != there:

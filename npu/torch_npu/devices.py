@@ -10,6 +10,8 @@ their gradient the same way back.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -54,7 +56,10 @@ def _logical(tensor: Tensor) -> torch.device:
     found: torch.device = _device.__get__(tensor)
     if found.type != "npu":
         return found
-    return torch.device("npu", memory.device_of(processes.current(), tensor))
+    try:
+        return torch.device("npu", memory.device_of(processes.current(), tensor))
+    except RuntimeError:  # a tensor without memory of its own, as graphs are traced with: it is where torch says
+        return found
 
 
 def _number(tensor: Tensor) -> int:
@@ -93,6 +98,26 @@ def _moved_to(tensor: Tensor, *args: Any, **named: Any) -> Tensor:
         if tensor.device.index != target.index:
             tensor = Move.apply(tensor, target.index)
         return _to(tensor, "npu", *others, **rest)
+    finally:
+        here.device = before
+
+
+def in_use() -> bool:
+    """Whether a device other than npu:0 is."""
+    return _done
+
+
+@contextmanager
+def chosen(device: Any) -> Iterator[None]:
+    """A block in which a device that a factory names with its number is current; torch's C++ knows of one device only."""
+    named = None if device is None or isinstance(device, int) else torch.device(device)
+    if named is None or named.type != "npu" or named.index is None:
+        yield
+        return
+    here = place.seats.mine
+    before, here.device = here.device, named.index
+    try:
+        yield
     finally:
         here.device = before
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.jit._builtins import _register_builtin
 
-from npu.torch_npu import api_device, pinned
+from npu.torch_npu import api_device, devices, pinned, streams
 from npu.torch_npu.kernels import device_index
 
 PINNING = ("empty", "zeros", "ones", "full", "rand", "randn", "randint", "arange", "tensor", "empty_like", "zeros_like",
@@ -94,9 +95,13 @@ def _pinning() -> None:
                 made = _original(*args, **named)
                 pinned.mark(made)
                 return made
-            return _original(*args, **named)
+            if not devices.in_use():
+                return _original(*args, **named)
+            with devices.chosen(named.get("device")):
+                return _original(*args, **named)
 
         setattr(torch, name, functools.wraps(original)(factory))
+        _register_builtin(getattr(torch, name), f"aten::{name}")  # for torch.jit.script it is the operator still
 
 
 def _synchronize(original: Any) -> Any:
@@ -145,5 +150,6 @@ def install() -> None:
     _pinning()
     torch.serialization.register_package(1, _location, _restored)
     torch.accelerator.synchronize = _synchronize(torch.accelerator.synchronize)
+    torch.Tensor.record_stream = streams.record_stream(torch.Tensor.record_stream)
     torch.from_dlpack = _from_dlpack(torch.from_dlpack)
     torch.Tensor.__deepcopy__ = _deepcopied(torch.Tensor.__deepcopy__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import torch
@@ -20,6 +20,7 @@ from npu.units import GIB, MIB
 
 ALLOC, FREE = MEMORY_EVENTS.index("alloc"), MEMORY_EVENTS.index("free")
 COMPONENT = "PTA"
+MOST_TEXTS = 1 << 16  # remembered texts of buffers
 HUGE_FIRST = 0  # aclrtMemMallocPolicy
 
 on_further: list[Callable[[], None]] = []  # what is done when a device other than 0 comes into use
@@ -42,6 +43,8 @@ class Memory:
         self.caches: dict[int, Cache] = {}
         self.held: dict[int, Held] = {}
         self.dead: deque[Held] = deque()
+        self.ordinals: dict[int, int] = {}  # by the address of a segment: what the driver counts it as
+        self.names: dict[tuple[int, ...], int] = {}  # texts of buffers by address and bytes
         self.sole = -1  # the only device with tensors; -2 when there are several
         self.count = 0
 
@@ -66,42 +69,43 @@ def hold(process: Process, thread: HostThread, tensor: torch.Tensor, device: int
     size = storage.nbytes()
     if size == 0:
         return
-    mine = of(process)
+    mine: Memory = process.one(Memory)
     key = storage.data_ptr()
-    if key in mine.held:  # a storage that lies at a known address is one that is held already, or one whose end was not seen yet
-        known = mine.held[key]()
-        if known is not None:
-            return
     if mine.dead:
         reap(process, thread)
-    cache = mine.cache(device)
+    known = mine.held.get(key)
+    if known is not None and known() is not None:  # a storage that lies at a known address is one that is held already
+        return
+    cache = mine.caches.get(device) or mine.cache(device)
     block = cache.take(size, stream) or _more(process, thread, cache, size, device, stream)
     made = Held(storage, mine.dead.append)
     made.block, made.device, made.key, made.number = block, device, key, mine.count
     mine.count += 1
     mine.held[key] = made
-    _note(process, thread, made, cache, block.size, ALLOC)
+    if process.recording.on:
+        _note(process, thread, made, cache, block.size, ALLOC)
 
 
 def _note(process: Process, thread: HostThread, held: Held, cache: Cache, size: int, event: int) -> None:
     recording = process.recording
-    if recording.on:
-        recording.memory(
-            thread.clock.now, held.block.address, size, cache.allocated, cache.reserved, -1, held.number, held.device,
-            recording.text(COMPONENT), thread.site, event,
-        )  # fmt: skip
+    recording.memory(
+        thread.clock.now, held.block.address, size, cache.allocated, cache.reserved, -1, held.number, held.device,
+        recording.text(COMPONENT), thread.site, event,
+    )  # fmt: skip
 
 
 def reap(process: Process, thread: HostThread) -> None:
     """Give the blocks of dead storages back to their caches."""
     mine = of(process)
-    while mine.dead:
-        gone = mine.dead.popleft()
-        if mine.held.get(gone.key) is gone:
-            del mine.held[gone.key]
+    dead, held = mine.dead, mine.held
+    while dead:
+        gone = dead.popleft()
+        if held.get(gone.key) is gone:
+            del held[gone.key]
         cache, size = mine.caches[gone.device], gone.block.size
         cache.give(gone.block)
-        _note(process, thread, gone, cache, size, FREE)
+        if process.recording.on:
+            _note(process, thread, gone, cache, size, FREE)
 
 
 def _more(process: Process, thread: HostThread, cache: Cache, size: int, device: int, stream: int) -> Block:
@@ -111,13 +115,17 @@ def _more(process: Process, thread: HostThread, cache: Cache, size: int, device:
     for again in (False, True):
         if not cache.limit or cache.reserved + wanted <= cache.limit:
             try:
-                address = place.called(
-                    process, thread, "aclrtMallocAlign32", lambda: device_memory.malloc(process, thread, wanted, HUGE_FIRST, 0)
-                )
+                with process.lock:  # the driver may wait for the device
+                    address = place.called(
+                        process, thread, "aclrtMallocAlign32",
+                        lambda: device_memory.malloc(process, thread, wanted, HUGE_FIRST, 0),
+                    )
             except NpuError:
                 pass
             else:
                 cache.add(address, wanted, need <= SMALL, stream)
+                segment = place.state(process).contexts[device].dev.find(address)
+                of(process).ordinals[address] = -1 if segment is None else segment[0].ordinal
                 made = cache.take(size, stream)
                 assert made is not None
                 return made
@@ -158,8 +166,39 @@ def empty(process: Process, thread: HostThread, device: int) -> None:
     """Give segments that hold nothing back to the driver."""
     reap(process, thread)
     cache = of(process).cache(device)
+    of(process).names.clear()
     for address, _ in cache.unused():
-        place.called(process, thread, "aclrtFree", partial(device_memory.free, process, thread, address))
+        with process.lock:
+            place.called(process, thread, "aclrtFree", partial(device_memory.free, process, thread, address))
+
+
+def named(process: Process, tensors: Iterable[torch.Tensor]) -> int:
+    """The text by which a row names the bytes of tensors: "allocation+offset:bytes;...", each from the first to the last it can
+    reach; nothing for one without memory."""
+    mine: Memory = process.one(Memory)
+    key: list[int] = []
+    for tensor in tensors:
+        held = mine.held.get(tensor.data_ptr())
+        if held is None or not tensor.is_contiguous():
+            return process.recording.text(";".join(filter(None, (_named(mine, t) for t in tensors))))
+        key += held.block.address, tensor.nbytes
+    spans = tuple(key)
+    found = mine.names.get(spans)
+    if found is None:
+        if len(mine.names) >= MOST_TEXTS:
+            mine.names.clear()
+        found = mine.names[spans] = process.recording.text(";".join(filter(None, (_named(mine, t) for t in tensors))))
+    return found
+
+
+def _named(mine: Memory, tensor: torch.Tensor) -> str:
+    held = mine.held.get(tensor.untyped_storage().data_ptr())
+    if held is None or not tensor.numel():
+        return ""
+    block, size = held.block, tensor.element_size()
+    reach = sum((length - 1) * stride for length, stride in zip(tensor.shape, tensor.stride(), strict=True)) + 1
+    at = block.address - block.segment + tensor.storage_offset() * size
+    return f"{mine.ordinals.get(block.segment, -1)}+{at}:{reach * size}"
 
 
 def device_of(process: Process, tensor: torch.Tensor) -> int:

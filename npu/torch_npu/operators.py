@@ -15,8 +15,8 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-FORMS = ("vector", "row", "layout", "fill", "matmul", "conv", "conv_backward", "attention", "attention_backward", "foreach",
-         "fused", "recurrent", "aicpu", "none")  # fmt: skip
+FORMS = ("vector", "row", "pool", "layout", "fill", "matmul", "conv", "conv_backward", "attention", "attention_backward",
+         "grouped", "foreach", "fused", "recurrent", "aicpu", "none")  # fmt: skip
 
 
 class Part(NamedTuple):
@@ -28,13 +28,15 @@ class Part(NamedTuple):
 
 class Operator(NamedTuple):
     """api: "" where the operator goes the older compile path (kernels named by type and number). listed: False for one the table
-    does not have, which runs as a plain vector kernel."""
+    does not have, which runs as a plain vector kernel. window: values that one result of a pooling is made of, 0 for as many
+    as there are inputs to a result."""
 
     name: str
     api: str
     parts: tuple[Part, ...]
     form: str
     listed: bool = True
+    window: int = 0
 
 
 @cache

@@ -8,8 +8,22 @@ from typing import Any
 
 import torch
 
-from npu.torch_npu import backend, fused
+from npu.runtime import process as processes
+from npu.torch_npu import (
+    api_marks,
+    api_memory,
+    api_random,
+    backend,
+    captured,
+    distributed,
+    fused,
+    fused_attention,
+    fused_cache,
+    fused_experts,
+    streams,
+)
 
+FUNCTIONS = {**fused.FUNCTIONS, **fused_attention.FUNCTIONS, **fused_cache.FUNCTIONS, **fused_experts.FUNCTIONS}
 VERSION = "2.10.0"  # of the interface; what torch is there, torch says itself
 
 
@@ -41,22 +55,40 @@ class NpuFusedAdam(torch.optim.Adam):
         super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, fused=True)
 
 
-class Config:
-    """torch_npu.npu.config: switches that are kept and change nothing here."""
+class Switches:
+    """Switches that are kept and change nothing here: of torch_npu.npu.config, npu.matmul and npu.conv."""
 
-    allow_internal_format = True
+    def __init__(self, **values: bool) -> None:
+        self.__dict__.update(values)
+
+
+def _version(name: str) -> Any:
+    """Attributes of torch_npu.version that need the machine: a process that only imports torch (the parent of ranks, a loader's
+    worker) is none of the stack's and leaves no capture."""
+    if name == "cann":
+        return processes.current().machine.cann_version
+    raise AttributeError(f"module torch_npu.version has no attribute {name}")
 
 
 def install(name: str) -> None:
     """Fill the package of that name (it is being imported)."""
     npu = backend.start()
+    distributed.install()
     top = sys.modules[name]
-    top.__dict__.update({"npu": npu, "__version__": VERSION, "_autoload": lambda: None, **fused.FUNCTIONS})
+    top.__dict__.update({"npu": npu, "__version__": VERSION, "_autoload": lambda: None, **FUNCTIONS})
     sys.modules[f"{name}.npu"] = npu
-    npu.__dict__["config"] = Config()
+    npu.__dict__.update(captured.NAMES)
+    hf32 = {"matmul": Switches(allow_hf32=False), "conv": Switches(allow_hf32=True)}
+    npu.__dict__.update(config=Switches(allow_internal_format=True), **hf32)
+    for part, source in (("memory", api_memory), ("streams", streams), ("random", api_random), ("mstx", api_marks)):
+        inner = module(f"{name}.npu.{part}", source.__doc__ or "", **{k: v for k, v in vars(source).items() if k[0] != "_"})
+        npu.__dict__.setdefault(part, inner)
+    module(f"{name}.version", "Versions.", __version__=VERSION, __getattr__=_version)
+    helpers = {k: getattr(npu, k) for k in ("synchronize", "device", "set_device", "current_device", "get_soc_version")}
+    module(f"{name}.npu.utils", "Small answers.", get_cann_version=lambda module="CANN": _version("cann"), **helpers)
     module(f"{name}.npu.amp", "Mixed precision.", autocast=_autocast, GradScaler=_scaler)
     module(f"{name}.optim", "Fused optimizers.", NpuFusedAdamW=NpuFusedAdamW, NpuFusedAdam=NpuFusedAdam)
-    for key, function in fused.FUNCTIONS.items():
+    for key, function in FUNCTIONS.items():
         setattr(torch, key, function)
 
 

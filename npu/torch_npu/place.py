@@ -16,7 +16,7 @@ import torch
 
 from npu.cost import call_ns
 from npu.errors import NpuError
-from npu.events import LEVELS
+from npu.events import LEVELS, MARKERS
 from npu.runtime import context
 from npu.runtime import process as processes
 from npu.runtime import stream as streams
@@ -28,6 +28,8 @@ from npu.runtime.thread import HostThread
 
 T = TypeVar("T")
 ACL = LEVELS.index("acl")
+ENQUEUE, DEQUEUE = MARKERS.index("enqueue"), MARKERS.index("dequeue")
+ENGINE = "autograd::engine"
 LIBRARY = (str(Path(torch.__file__).parent), str(Path(__file__).parents[1]))  # frames in there are not the script's
 
 
@@ -58,7 +60,7 @@ class State:
         self.engine = Seat()
         self.lent: list[HostThread] = []
         self.backward: HostThread | None = None
-        self.known: dict[CodeType, bool] = {}
+        self.known: dict[int, tuple[CodeType, bool]] = {}  # by address: code, and whether it is the library's
 
 
 seats = Seats()
@@ -73,10 +75,11 @@ def script_site(process: Process, frame: FrameType | None) -> int:
     known = state(process).known
     while frame is not None:
         code = frame.f_code
-        inner = known.get(code)
-        if inner is None:
-            inner = known[code] = code.co_filename.startswith(LIBRARY) or code.co_filename.startswith("<frozen")
-        if not inner:
+        found = known.get(id(code))  # hashing a code object would cost more than all the rest
+        if found is None:
+            inner = code.co_filename.startswith(LIBRARY) or code.co_filename.startswith("<frozen")
+            found = known[id(code)] = code, inner
+        if not found[1]:
             return process.recording.site(frame)
         frame = frame.f_back
     return seats.mine.site
@@ -118,12 +121,26 @@ def backward() -> Iterator[None]:
     for other in mine.lent:
         other.clock, other.context = thread.clock, thread.context
     thread.waiting, thread.until = True, None
+    began, tasks = thread.clock.now, {id(other): other.last_task for other in mine.lent}
     thread.clock.leave()
     try:
         yield
     finally:
         thread.waiting = False
         mine.backward = before
+        if process.recording.on:
+            for other in mine.lent:
+                if tasks.get(id(other), -1) != other.last_task:
+                    _handed_over(process, thread, other, began)
+                    _handed_over(process, other, thread, thread.clock.now)
+
+
+def _handed_over(process: Process, giver: HostThread, taker: HostThread, ns: int) -> None:
+    """One thread goes on at ns with what another left to it: a record for whoever asks what waited for what."""
+    recording = process.recording
+    correlation, name = recording.correlation(), recording.text(ENGINE)
+    for thread, kind in ((giver, ENQUEUE), (taker, DEQUEUE)):
+        recording.marker(ns, ns, thread.ordinal, giver.device, name, -1, -1, correlation, kind)
 
 
 @contextmanager
@@ -172,7 +189,7 @@ def row(process: Process, thread: HostThread, name: str, start: int, level: int,
 
 def on(process: Process, thread: HostThread, device: int) -> Context:
     """The context of a device, made current for the thread; opened at its first use, as the framework does."""
-    mine = state(process)
+    mine: State = process.one(State)
     found = mine.contexts.get(device)
     if found is None or not found.alive:
         with process.lock:
@@ -203,4 +220,5 @@ def _finish(process: Process) -> None:
 def stream(process: Process, thread: HostThread, device: int) -> Stream:
     """The current stream of the thread on a device."""
     where = on(process, thread, device)
-    return seats.mine.streams.get(device) or where.default
+    chosen = seats.mine.streams
+    return (chosen.get(device) or where.default) if chosen else where.default

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import socket
+import weakref
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +25,7 @@ from npu.torch_npu import place
 from npu.torch_npu.profile_config import METRICS, ProfilerAction, ProfilerActivity, _ExperimentalConfig
 
 WRITER = "profiler.convert.torch_profile:write"  # (PROF folder, parent, worker, facts, analyse) -> the *_ascend_pt folder
+STACK_METRICS = ("self_cpu_time_total", "self_npu_time_total")
 STEP = MARKERS.index("step")
 RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 Handler = Callable[["profile"], None]
@@ -50,7 +52,7 @@ class profile:
         self._folder: Path | None = None
         self._running: Config | None = None
         self._begun = 0
-        self._stacks = False
+        self._stacks = self._stepped = False
         self._metadata: dict[str, Any] = {}
 
     def __enter__(self) -> profile:
@@ -66,6 +68,7 @@ class profile:
     def step(self) -> None:
         """A step of the script has ended."""
         self._mark()
+        self._stepped = True
         self.step_num += 1
         ended = self._action is ProfilerAction.RECORD_AND_SAVE
         if ended:
@@ -74,9 +77,11 @@ class profile:
 
     def stop(self) -> None:
         if self._running is not None:
-            self._mark()
+            if not self._stepped:  # what follows the last step is none
+                self._mark()
             self._save()
-        self._drop()
+        elif self._action is ProfilerAction.WARMUP:
+            self._drop()
         self._action = ProfilerAction.NONE
 
     def add_metadata(self, key: str, value: str) -> None:
@@ -100,6 +105,19 @@ class profile:
         Path(output_path).write_bytes(content)
         shutil.rmtree(parent)
 
+    def export_stacks(self, output_path: str, metric: str = "self_cpu_time_total") -> None:
+        """Call stacks of the span recorded last with their time, one a line, as flame graphs take them: frames from the outermost
+        on, joined by semicolons, then us of the host (self_cpu_time_total) or the device (self_npu_time_total). RuntimeError when
+        there is no span, or none with stacks; ValueError for another metric."""
+        if metric not in STACK_METRICS:
+            raise ValueError(f"torch_npu.profiler: metric {metric}; use one of {', '.join(STACK_METRICS)}")
+        if self._folder is None:
+            raise RuntimeError("torch_npu.profiler: nothing was recorded; call this after stop(), or from on_trace_ready")
+        if not self.with_stack:
+            raise RuntimeError("torch_npu.profiler: no stacks were recorded; make the profile with with_stack=True")
+        module, _, _ = WRITER.partition(":")
+        import_module(module).stacks(self._folder, Path(output_path), metric)
+
     def _turn(self, action: ProfilerAction) -> None:
         """From one action to the next: made ready in a warm-up, recording when a span begins."""
         if action is ProfilerAction.WARMUP and self._folder is None:
@@ -111,6 +129,7 @@ class profile:
     def _ready(self) -> None:
         self._drop()
         self._folder = Path(mkdtemp(prefix="npu-profile-"))
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         with place.inside() as (process, thread):
             place.on(process, thread, place.seats.mine.device)
             place.called(process, thread, "aclprofInit", lambda: prof.init(process, str(self._folder)))
@@ -122,7 +141,7 @@ class profile:
             devices = sorted({place.seats.mine.device, *place.state(process).contexts})
             wanted = Config(devices, METRICS[self.config.aic_metrics], self.config.mask(self.profile_memory))
             place.called(process, thread, "aclprofStart", lambda: prof.start(process, thread, wanted))
-            self._running, self._begun = wanted, thread.clock.now
+            self._running, self._begun, self._stepped = wanted, thread.clock.now, False
             self._stacks, process.recording.stacks = process.recording.stacks, self.with_stack or process.recording.stacks
 
     def _mark(self) -> None:

@@ -85,7 +85,9 @@ class _ExperimentalConfig:
         for name, value in refused.items():
             if value:
                 raise ValueError(f"torch_npu.profiler: {name}={value} has no data on the simulated NPU; leave it out")
-        self.profiler_level, self.export_type = ProfilerLevel(profiler_level), export_type
+        self.profiler_level = ProfilerLevel(profiler_level)
+        asked = export_type if isinstance(export_type, list | tuple) else [export_type]
+        self.export_types = [ExportType(one).value for one in asked] or [ExportType.Text.value]
         full = self.profiler_level in (ProfilerLevel.Level1, ProfilerLevel.Level2)
         usual = AiCMetrics.PipeUtilization if full else AiCMetrics.AiCoreNone
         self.aic_metrics = usual if aic_metrics is None else AiCMetrics(aic_metrics)
@@ -101,7 +103,7 @@ class _ExperimentalConfig:
         """As profiler_info.json states them."""
         return {"_profiler_level": self.profiler_level.value, "_aic_metrics": _shown(self.aic_metrics), "_l2_cache": False,
                 "_msprof_tx": self.marks, "_op_attr": False, "_data_simplification": self.data_simplification,
-                "_record_op_args": False, "_export_type": ["text"]}  # fmt: skip
+                "_record_op_args": False, "_export_type": self.export_types}  # fmt: skip
 
 
 def _shown(metrics: AiCMetrics) -> str:

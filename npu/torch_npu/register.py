@@ -19,7 +19,7 @@ VIEWS = ("as_strided", "view", "_reshape_alias", "_unsafe_view", "alias", "unfol
 LEFT = frozenset((
     "_copy_from", "_copy_from_and_resize", "_local_scalar_dense", "resize_", "copy_", "convolution", "convolution_backward",
     "is_pinned", "_pin_memory", "record_stream", "_has_compatible_shallow_copy_type", "_to_copy", "to_dense", "_fused_sdp_choice",
-    "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_flash_attention_for_cpu_backward",
+    "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_flash_attention_for_cpu_backward", "as_strided_",
     *special.KERNELS,
 ))  # fmt: skip
 # These decompose into factories that no longer know whose device they are for, so they are taken whole.

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._subclasses import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 
 from npu.torch_npu import launch, memory, place
 from npu.torch_npu.flip import to_npu
@@ -14,6 +16,7 @@ from npu.torch_npu.kernels import plain_cpu
 from npu.torch_npu.operators import find
 
 aten = torch.ops.aten
+TRACED = (FakeTensor, FunctionalTensor)
 
 
 def run(name: str, shown: str, reads: Sequence[Tensor], compute: Callable[..., Any]) -> Any:
@@ -23,7 +26,10 @@ def run(name: str, shown: str, reads: Sequence[Tensor], compute: Callable[..., A
         begun = thread.clock.now
         device = memory.device_of(process, reads[0])
         where = place.stream(process, thread, device)
-        results = compute(*map(plain_cpu, reads))
+        given = list(map(plain_cpu, reads))
+        results = compute(*given)
+        if launch.capture is not None:
+            launch.capture.did(compute, given, {}, results)
         several = isinstance(results, tuple)
         made: list[Any] = []
         for result in results if several else (results,):
@@ -112,6 +118,9 @@ def attention(
         if takes and attn_mask.dtype == torch.bool:
             attn_mask = torch.zeros_like(attn_mask, dtype=query.dtype).masked_fill_(attn_mask.logical_not(), float("-inf"))
     if takes and query.dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float64) and query.numel() and key.numel():
+        if isinstance(query, TRACED):  # a graph is being made: the operator itself stands in it, and has a gradient of torch's
+            flash = aten._scaled_dot_product_flash_attention_for_cpu
+            return flash(query, key, value, 0.0, is_causal, attn_mask=attn_mask, scale=scale)[0]  # type: ignore[no-any-return]
         made: Tensor = Attention.apply(query, key, value, attn_mask, is_causal, scale)
         return made
     return aten._scaled_dot_product_attention_math(
@@ -192,8 +201,14 @@ def gru_cell_backward(gradient: Tensor, workspace: Tensor, has_bias: bool) -> An
     return run("_thnn_fused_gru_cell_backward", "aten::_thnn_fused_gru_cell_backward", (gradient, workspace), compute)
 
 
+def zeros(size: Sequence[int], *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
+    """aten::_efficientzerotensor: zeros without bytes in torch, which forward derivatives are made of; here with their bytes."""
+    return torch.zeros(size, dtype=dtype, device="npu")
+
+
 # name of the operator -> its kernel
 KERNELS: dict[str, Callable[..., Any]] = {
+    "_efficientzerotensor": zeros,
     "convolution_overrideable": convolution,
     "convolution_backward_overrideable": convolution_backward,
     "_thnn_fused_lstm_cell": lstm_cell,

@@ -177,6 +177,28 @@ class Event:
         return f"<torch_npu.npu.Event {'uninitialized' if self._event is None else hex(self._event.handle)}>"
 
 
+class ExternalEvent(Event):
+    """An event that is reset between uses; waits queued after reset wait for the next record."""
+
+    def wait(self, stream: Stream | None = None) -> None:
+        if self._event is None:
+            raise RuntimeError("ExternalEvent: wait before the first record is not simulated; record the event first")
+        super().wait(stream)
+
+    def reset(self, stream: Stream | None = None) -> None:
+        self._event = None
+
+
+def record_stream(original: Any) -> Any:
+    """Tensor.record_stream takes torch's own streams only; memory of tensors here stays theirs as long as they live."""
+
+    def record(tensor: torch.Tensor, stream: Any) -> None:
+        if not isinstance(stream, Stream):
+            original(tensor, stream)
+
+    return record
+
+
 def current_stream(device: Any = None) -> Stream:
     """The calling thread's stream on a device, by default the current one."""
     number = place.seats.mine.device if device is None else device_index(device)

@@ -115,12 +115,13 @@ def _distributed() -> None:
         original = getattr(torch.distributed, name)
 
         def call(*args: Any, _original: Any = original, **named: Any) -> Any:
-            args = tuple("hccl" if a == "nccl" else a for a in args)
-            if named.get("backend") == "nccl":
-                named["backend"] = "hccl"
-            return _original(*args, **named)
+            given = [a.replace("cuda:", "npu:").replace("nccl", "hccl") if isinstance(a, str) else a for a in args]
+            if isinstance(named.get("backend"), str):
+                named["backend"] = named["backend"].replace("cuda:", "npu:").replace("nccl", "hccl")
+            return _original(*given, **named)
 
         setattr(torch.distributed, name, functools.wraps(original)(call))
+    torch.distributed.is_nccl_available = lambda: True
 
 
 def install() -> None:

@@ -17,6 +17,7 @@ from npu.torch_npu import launch, place
 
 PAGEABLE, PINNED = HOST_KINDS.index("pageable"), HOST_KINDS.index("pinned")
 DIRECTION = {name: number for number, name in enumerate(DIRECTIONS)}
+on_device: list[Callable[[Process, HostThread], None]] = []  # what is done before the host waits for a whole device
 SIZE_BYTES = 8  # a result's size is one int64
 
 
@@ -51,7 +52,9 @@ def copy(
 
 
 def synchronize(process: Process, thread: HostThread, where: Stream) -> None:
-    """The host waits for all that is queued on a stream. RuntimeError for a task that failed."""
+    """The host waits for all that is queued on a stream. RuntimeError for a task that failed, and inside a captured graph."""
+    if launch.capture is not None:
+        raise RuntimeError("operation not permitted when stream is capturing: the host cannot wait for the device inside a graph")
 
     def wait() -> None:
         thread.stream, thread.device = where.ordinal, where.context.device
@@ -62,5 +65,7 @@ def synchronize(process: Process, thread: HostThread, where: Stream) -> None:
 
 def synchronize_device(process: Process, thread: HostThread, device: int) -> None:
     """The host waits for all streams of a device."""
+    for action in on_device:
+        action(process, thread)
     place.on(process, thread, device)
     place.called(process, thread, "aclrtSynchronizeDevice", lambda: streams.synchronize_device(process, thread))

@@ -51,6 +51,8 @@ class Whole(torch.autograd.Function):
         ]
         with torch.set_grad_enabled(any(needed)):
             made = compute(*leaves)
+        if launch.capture is not None:
+            launch.capture.did(compute, [leaf.detach() for leaf in leaves], {}, made)
         made = made if isinstance(made, tuple) else (made,)
         ctx.kind, ctx.shown, ctx.operands, ctx.graph = kind, shown, operands, (leaves, made)
         ctx.save_for_backward(*tensors)
@@ -60,6 +62,8 @@ class Whole(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> Any:
+        if launch.capture is not None:
+            raise RuntimeError(f"{ctx.shown}: its gradient inside a captured graph is not simulated; capture the forward pass")
         leaves, made = ctx.graph
         pairs = [(out, plain_cpu(g)) for out, g in zip(made, gradients, strict=True) if g is not None and out.requires_grad]
         wanted = [leaf for leaf in leaves if leaf.requires_grad]
@@ -75,3 +79,30 @@ class Whole(torch.autograd.Function):
 def whole(kind: str, shown: str, compute: Compute, tensors: Sequence[Tensor], operands: Operands = list) -> Any:
     """Run such an operator; always a tuple of results."""
     return Whole.apply(kind, shown, compute, operands, *tensors)
+
+
+def into(
+    kind: str, shown: str, compute: Compute, targets: Sequence[Tensor], tensors: Sequence[Tensor], operands: Operands = list
+) -> Tensor:
+    """Run an operator that writes existing tensors: compute(*tensors on the CPU) gives one value a target. The first target."""
+    process, thread = place.enter()
+    try:
+        begun = thread.clock.now
+        with torch.no_grad():
+            given, held = list(map(plain_cpu, tensors)), list(map(plain_cpu, targets))
+
+            def write(*values: Tensor) -> None:
+                made = compute(*values)
+                for target, value in zip(held, made if isinstance(made, tuple) else (made,), strict=True):
+                    target.copy_(value)
+
+            if launch.capture is not None:
+                for target in held:
+                    launch.capture.writes(target)
+                launch.capture.did(write, given, {}, None)
+            write(*given)
+        where = place.stream(process, thread, memory.device_of(process, targets[0]))
+        launch.launch(process, thread, where, find(kind), shown, False, operands(tensors), targets, begun)
+        return targets[0]
+    finally:
+        thread.clock.leave()

@@ -21,6 +21,7 @@ BESIDE = {"MemSet": "fill", "TransData": "layout", "Transpose": "layout", "Cast"
 NUMBERED = "{type}{number}"  # names on the older compile path
 # Backward of attention: five products of the size of the forward's two (recomputed scores, dV, dP, dQ, dK).
 BACKWARD_PRODUCTS, FORWARD_PRODUCTS = 5, 2
+C0 = 16  # channels that lie side by side in the cube's own format
 
 
 class Seen(NamedTuple):
@@ -63,12 +64,30 @@ def _vector(part: str, ins: Sequence[Seen], outs: Sequence[Seen]) -> Work:
 
 
 def _row(part: str, ins: Sequence[Seen], outs: Sequence[Seen]) -> Work:
-    """Rows: as many as results where the operator reduces, else along the last axis."""
+    """Rows: as many as results where the operator reduces, else as many as statistics of rows are among its tensors (a norm has
+    them behind its first result, the gradient of one behind its first two inputs), else all along the last axis."""
     big = max((prod(s.dims) for s in ins), default=1)
     result = prod(outs[0].dims) if outs else 1
     first = ins[0].dims if ins else ()
-    rows = result if result < big else big // max(first[-1] if first else 1, 1)
+    told = outs[1:2] if "Grad" not in part else ins[2:3] if len(ins) > 2 and ins[1].dims == first else ()
+    if result < big:
+        rows = result
+    elif told and prod(told[0].dims) < big:
+        rows = prod(told[0].dims)
+    else:
+        rows = big // max(first[-1] if first else 1, 1)
     return kernels_of.row(_node(part, ins, outs), part, rows).work
+
+
+def _pool(operator: Operator, part: str, ins: Sequence[Seen], outs: Sequence[Seen]) -> Work:
+    """Rows: planes of the format NC1HWC0, 16 channels each; elements: the values of all windows. The smaller of results and
+    gradient tells how many windows there are."""
+    big = max((*ins, *outs), key=lambda s: prod(s.dims))
+    results = min((ins[0], outs[0]), key=lambda s: prod(s.dims))
+    values = prod(results.dims) * operator.window if operator.window else prod(big.dims)
+    batch, channels = big.dims[:2] if len(big.dims) > 3 else (1, big.dims[0] if big.dims else 1)
+    work = kernels_of.row(_node(part, ins, outs), part, max(batch, 1) * -(-max(channels, 1) // C0)).work
+    return replace(work, dims=(values, work.dims[1])) if work.form == "row" else work
 
 
 def _layout(part: str, ins: Sequence[Seen], outs: Sequence[Seen]) -> Work:
@@ -135,7 +154,15 @@ def _attention(part: str, ins: Sequence[Seen], outs: Sequence[Seen], more: int =
 
 
 def _attention_backward(part: str, ins: Sequence[Seen], outs: Sequence[Seen]) -> Work:
-    return _attention(part, ins[1:4], outs, BACKWARD_PRODUCTS)
+    return _attention(part, ins[1:4] if len(ins) > 3 else ins, outs, BACKWARD_PRODUCTS)
+
+
+def _grouped(part: str, ins: Sequence[Seen], outs: Sequence[Seen]) -> Work:
+    """ins: all tokens (m, k), the weights (experts, k, n)."""
+    (m, k), (experts, _, n) = ins[0].dims[-2:], ins[1].dims
+    node = _node(part, ins, outs)
+    dims = (max(experts, 1), max(m, 1), max(n, 1), max(k, 1))
+    return Work("grouped_matmul", part, ins[0].dtype, dims, kernels_of.read_bytes(node), kernels_of.write_bytes(node))
 
 
 def _foreach(part: str, ins: Sequence[Seen], outs: Sequence[Seen]) -> Work:
@@ -182,10 +209,11 @@ FORM: dict[str, Callable[[str, Sequence[Seen], Sequence[Seen]], Work]] = {
     "attention": _attention,
     "attention_backward": _attention_backward,
     "recurrent": _recurrent,
+    "grouped": _grouped,
     "foreach": _foreach,
     "fused": _foreach,
 }
-TAKES_STRIDES = ("matmul", "conv", "conv_backward", "layout", "attention", "attention_backward", "foreach", "fused",
+TAKES_STRIDES = ("matmul", "conv", "conv_backward", "layout", "attention", "attention_backward", "grouped", "foreach", "fused",
                  "recurrent")  # fmt: skip
 
 
@@ -208,10 +236,17 @@ def kernels(operator: Operator, ins: Sequence[Seen], outs: Sequence[Seen], numbe
         part = operator.parts[0]
         layers = [(ins[0], weight) for weight in ins[1:]]
         return tuple(_kernel(operator, part, number, _recurrent(part.type, layer, outs), layer, outs[:1]) for layer in layers)
-    for part in _parts(operator, ins, outs):
-        beside = part.type in BESIDE and len(operator.parts) > 1
-        form = BESIDE[part.type] if beside else part.type if part.type in FORM else operator.form
-        made.append(_kernel(operator, part, number, _checked(FORM[form](part.type, ins, outs)), ins, outs))
+    parts = _parts(operator, ins, outs)
+    main = max((n for n, part in enumerate(parts) if part.type not in BESIDE), default=0)
+    for n, part in enumerate(parts):
+        if part.type in BESIDE and len(operator.parts) > 1:
+            form, reads, writes = BESIDE[part.type], ins, outs
+            if form == "layout":  # of what the main kernel reads, or of what it wrote
+                reads = writes = ins[n : n + 1] or ins[:1] if n < main else outs[:1]
+        else:
+            form, reads, writes = part.type if part.type in FORM else operator.form, ins, outs
+        work = _pool(operator, part.type, reads, writes) if form == "pool" else FORM[form](part.type, reads, writes)
+        made.append(_kernel(operator, part, number, _checked(work), reads, writes))
     if operator.form == "conv":
         made.append(_move(operator, number + 2, outs[0]))
     return tuple(made)

@@ -89,7 +89,7 @@ def of_trace(trace: Trace, label: str) -> Timeline:
 
 def _of_trace(trace: Trace) -> Iterator[list[Event]]:
     pairs = flows(trace)
-    for layer in timeline_json.LAYERS:
+    for _, layer in timeline_json.LAYERS:
         for texts in layer(trace, pairs):
             if texts:
                 yield DECODER.decode("[" + ",".join(texts) + "]")

@@ -37,8 +37,7 @@ def distinct(columns: Sequence[Array]) -> tuple[NDArray[np.int64], NDArray[np.in
 
 def column(table: Columns, name: str) -> Array:
     """A column of a table, filled with -1 ("no value") where the source did not have it."""
-    found = table.get(name)
-    return np.full(table.rows, -1, np.int64) if found is None else found
+    return table.filled(name)
 
 
 def texts_of(strings: Strings, ids: Array, missing: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -34,16 +34,18 @@ LAYERS: tuple[tuple[tuple[str, ...], Layer], ...] = (
 )
 
 
-def write(trace: Trace, folder: Path, stamp: str, hidden: Collection[str] = ()) -> list[Path]:
+def write(
+    trace: Trace, folder: Path, stamp: str, hidden: Collection[str] = (), before: Sequence[Layer] = ()
+) -> list[Path]:
     """The file, or its slices, each an array of its own; no file for a trace without host calls, tasks and communication.
 
-    hidden: layers to leave out, by the names of --reports. Arrows are texts of two events and count as one; a slice has at most
-    SLICE texts.
+    hidden: layers to leave out, by the names of --reports; before: layers of another layout, which come first. Arrows are texts
+    of two events and count as one; a slice has at most SLICE texts.
     """
     if not (trace.api or trace.task or trace.comm):
         return []
     pairs = flows(trace)
-    shown = [layer for names, layer in LAYERS if not set(names) & set(hidden)]
+    shown = [*before, *(layer for names, layer in LAYERS if not set(names) & set(hidden))]
     counters = partial(timeline_counters.events_of, hidden=hidden)
     layers = [counters if layer is timeline_counters.events_of else layer for layer in shown]
     chunks = (events for layer in layers for events in layer(trace, pairs) if events)

@@ -12,6 +12,7 @@ from npu.units import us3
 from profiler.export import chrome, columns, csvtext
 from profiler.export.allocations import changes, pairs
 from profiler.export.files import whole
+from profiler.export.framework import covering
 from profiler.export.memory_record import COMPONENT
 from profiler.trace import Trace
 
@@ -62,6 +63,7 @@ def _operators(trace: Trace) -> list[str]:
     size, device = columns.column(memory, "bytes"), columns.column(memory, "device")
     name = columns.column(memory, "name" if "name" in memory else "site")
     totals = [columns.column(memory, n) for n in ("allocated", "reserved")]
+    under = covering(trace, memory["time"])
     lines = []
     for alloc, free in zip(found.alloc.tolist(), found.free.tolist(), strict=True):
         row = alloc if alloc >= 0 else free
@@ -72,7 +74,7 @@ def _operators(trace: Trace) -> list[str]:
             allocated, reserved = (_size(int(t[at]), MB) if at >= 0 else "" for t in totals)
             held += [allocated, reserved, allocated]
         bytes_ = int(size[row]) if alloc >= 0 else -int(size[row])
-        title = csvtext.field(trace.strings[int(name[row])] if name[row] >= 0 else "")
+        title = csvtext.field((under[row] if alloc >= 0 else "") or (trace.strings[int(name[row])] if name[row] >= 0 else ""))
         lines.append(",".join((title, repr(bytes_ / KB), begun, ended, ended, lasted, lasted, *held, "", f"NPU:{device[row]}")))
     return lines
 

@@ -17,8 +17,10 @@ from profiler.export import (
     info_json,
     op_statistic,
     op_summary,
+    operator_details,
     step_trace_time,
     timeline_json,
+    timeline_python,
     torch_db,
     torch_info,
     torch_memory,
@@ -47,7 +49,7 @@ def export_torch_npu(trace: Trace, parent: Path, now: datetime | None = None, ex
     FileExistsError when a folder of that name is there.
     """
     when = datetime.now() if now is None else now
-    name, rank = info_json.host_identity(trace)[1] or "host", _rank(trace)
+    name, rank = info_json.host_identity(trace)[1] or "host", rank_of(trace)
     stamp = when.strftime("%Y%m%d%H%M%S") + f"{when.microsecond // 1000:03d}"
     place = parent / f"{name}_{trace.meta.get('pid', 0)}_{stamp}_ascend_pt"
     output = place / OUTPUT
@@ -62,9 +64,10 @@ def export_torch_npu(trace: Trace, parent: Path, now: datetime | None = None, ex
         for module, title in ((op_statistic, "op_statistic"), (api_statistic, "api_statistic")):
             for path in module.write(trace, folder, STAMP):
                 os.replace(path, output / f"{title}.csv")
-        _trace_view(timeline_json.write(trace, folder, STAMP), output)
+        _trace_view(timeline_json.write(trace, folder, STAMP, before=(timeline_python.events_of,)), output)
         _kernel_details(op_summary.write(trace, folder, STAMP, Before("Step Id", Numbered(trace))), output, level == "l0")
     communication_json.write(trace, output)
+    operator_details.write(trace, output / "operator_details.csv")
     step_trace_time.write(trace, output / "step_trace_time.csv")
     if "memory_record" not in switched_off(trace):
         torch_memory.write(trace, output)
@@ -72,7 +75,8 @@ def export_torch_npu(trace: Trace, parent: Path, now: datetime | None = None, ex
     return place
 
 
-def _rank(trace: Trace) -> int:
+def rank_of(trace: Trace) -> int:
+    """The rank the files are called after."""
     ranks = trace.meta.get("ranks") or []
     rank = trace.meta.get("rank", ranks[0] if len(ranks) == 1 else 0)
     return rank if isinstance(rank, int) and rank >= 0 else 0

@@ -14,4 +14,4 @@ def network() -> nn.Module:
 
 def data() -> tuple[torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(1)
-    return torch.randn(8, 3, 32, 32, generator=generator), torch.randint(0, 10, (8,), generator=generator)
+    return torch.randn(64, 3, 32, 32, generator=generator), torch.randint(0, 10, (64,), generator=generator)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.bench_script import bench_script
 
 BENCH = Path(__file__).parents[2] / "bench" / "fusion.py"
 TIMES, FLOOR = 3.0, 0.15  # s
@@ -15,10 +16,7 @@ ATTEMPTS = 3  # a neighbour on the machine can spoil caches of any one
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("fusion_bench", BENCH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return bench_script("fusion")
 
 
 @pytest.mark.slow

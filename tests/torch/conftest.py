@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,27 +30,24 @@ def device() -> str:
     return "npu"
 
 
+def run_recorded(
+    folder: Path, script: Path | str, *args: str, ranks: int = 0, status: int = 0, **environment: str
+) -> tuple[Path, str]:
+    """Run a script in a folder under `msprof run` with the model clock, as a job of `ranks` where given; its output folder and what
+    it printed. status: the exit code it must have."""
+    path = script if isinstance(script, Path) else folder / "script.py"
+    if isinstance(script, str):
+        path.write_text(script, encoding="utf-8")
+    out = folder / "out"
+    command = ["run", "--clock", "model", "--no-summary", "--output", str(out), *(["--nproc", str(ranks)] if ranks else [])]
+    env = {**os.environ, "NPU_STATE_DIR": str(folder / "state"), "PYTHONPATH": str(ROOT), **environment}
+    launch = [sys.executable, "-c", "import sys; from cli.msprof import main; sys.exit(main())", *command, str(path), *args]
+    done = subprocess.run(launch, capture_output=True, text=True, env=env, cwd=folder, check=False, timeout=200)
+    assert done.returncode == status, done.stdout + done.stderr
+    return out, done.stdout if status == 0 else done.stdout + done.stderr
+
+
 @pytest.fixture
 def recorded(tmp_path: Path) -> Callable[..., tuple[Path, str]]:
-    """Run a script under `msprof run` with the model clock; its output folder and what it printed."""
-
-    def run(script: Path | str, *args: str) -> tuple[Path, str]:
-        path = script if isinstance(script, Path) else tmp_path / "script.py"
-        if isinstance(script, str):
-            path.write_text(script, encoding="utf-8")
-        out = tmp_path / "out"
-        command = [sys.executable, "-m", "cli.msprof", "run", "--clock", "model", "--no-summary", "--output", str(out)]
-        env = {**os.environ, "NPU_STATE_DIR": str(tmp_path / "state"), "PYTHONPATH": str(ROOT)}
-        launch = [
-            sys.executable,
-            "-c",
-            "import sys; from cli.msprof import main; sys.exit(main())",
-            *command[3:],
-            str(path),
-            *args,
-        ]
-        done = subprocess.run(launch, capture_output=True, text=True, env=env, cwd=tmp_path, check=False, timeout=200)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return out, done.stdout
-
-    return run
+    """run_recorded in the test's own folder."""
+    return partial(run_recorded, tmp_path)

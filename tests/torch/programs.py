@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as functional
+import torch.utils.checkpoint
 from torch import nn
 
 STEPS = 3
@@ -113,6 +114,58 @@ def inference(device: str) -> list[float]:
         return [net(x.to(device)).argmax(1)[0].item() for x, _ in images()]
 
 
+def two_optimizers(device: str) -> list[float]:
+    """Adversarial training: transposed convolutions, two networks, a gradient of a gradient."""
+    torch.manual_seed(0)
+    maker = nn.Sequential(nn.ConvTranspose2d(4, 8, 4), nn.BatchNorm2d(8), nn.ReLU(), nn.ConvTranspose2d(8, 1, 4, 2, 1), nn.Tanh())
+    judge = nn.Sequential(nn.Conv2d(1, 8, 4, 2, 1), nn.LeakyReLU(0.2), nn.Flatten(), nn.Linear(128, 1))
+    maker, judge = maker.to(device), judge.to(device)
+    steps = [torch.optim.Adam(net.parameters(), 1e-3, betas=(0.5, 0.999)) for net in (maker, judge)]
+    found = []
+    for _ in range(STEPS):
+        real, noise = torch.randn(4, 1, 8, 8).to(device), torch.randn(4, 4, 1, 1).to(device)
+        fake = maker(noise)
+        mixed = (0.5 * real + 0.5 * fake.detach()).requires_grad_()
+        (slope,) = torch.autograd.grad(judge(mixed).sum(), mixed, create_graph=True)
+        lost = judge(fake.detach()).mean() - judge(real).mean() + (slope.flatten(1).norm(2, 1) - 1).pow(2).mean()
+        for step, loss in ((steps[1], lost), (steps[0], None)):
+            loss = -judge(fake).mean() if loss is None else loss
+            step.zero_grad()
+            loss.backward()
+            step.step()
+            found.append(loss.item())
+    return found
+
+
+def accumulated(device: str) -> list[float]:
+    """Gradients of two batches a step, activations computed again in the backward pass, an average of the weights."""
+    torch.manual_seed(0)
+    net = nn.Sequential(*(nn.Sequential(nn.Linear(16, 16), nn.GELU()) for _ in range(3))).to(device)
+    average = torch.optim.swa_utils.AveragedModel(net, avg_fn=lambda old, new, _count: old + (new - old) / 2)
+    step = torch.optim.AdamW(net.parameters(), lr=1e-2)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(step, STEPS)
+    found = []
+    for number in range(2 * STEPS):
+        x = torch.randn(4, 16).to(device)
+        loss = torch.utils.checkpoint.checkpoint_sequential(net, 3, x, use_reentrant=False).pow(2).mean() / 2
+        loss.backward()
+        if number % 2:
+            step.step()
+            schedule.step()
+            step.zero_grad()
+            average.update_parameters(net)
+        found.append(loss.item())
+    return [*found, average(x).sum().item()]
+
+
+def workers(device: str) -> list[float]:
+    """A data set read by processes of their own into pinned memory."""
+    torch.manual_seed(0)
+    data = torch.utils.data.TensorDataset(torch.randn(24, 8), torch.randint(0, 3, (24,)))
+    batches = torch.utils.data.DataLoader(data, batch_size=8, num_workers=2, pin_memory=device != "cpu")
+    return train(nn.Linear(8, 3), batches, functional.cross_entropy, torch.optim.SGD, device)
+
+
 PROGRAMS: dict[str, Callable[[str], list[float]]] = {
     "cnn, SGD": cnn,
     "cnn, Adam": partial(cnn, optimizer=torch.optim.Adam),
@@ -125,5 +178,8 @@ PROGRAMS: dict[str, Callable[[str], list[float]]] = {
     "custom autograd function": custom_function,
     "dynamic shapes": dynamic_shapes,
     "data loader": loader,
+    "data loader with workers": workers,
+    "two optimizers": two_optimizers,
+    "accumulated gradients": accumulated,
     "inference with item": inference,
 }

@@ -11,6 +11,7 @@ import pytest
 
 import profiler
 from npu import events
+from profiler.analysis import analyze
 
 pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'npuscope[torch]'")
 
@@ -77,17 +78,53 @@ def test_the_profiler_of_the_script_writes_its_own_layout(recorded, tmp_path):
     assert [capture.strings[int(n)] for n in capture.marker["name"][steps]] == [f"ProfilerStep#{n}" for n in (2, 3, 4)]
 
 
-def test_the_sample_reads_the_loss_once_and_is_faster(recorded, tmp_path):
-    said, ends = [], []
+def test_the_sample_reads_the_loss_once_and_is_faster_by_what_the_report_says(recorded):
+    said, spans, reports = [], [], []
     for script in ("main.py", "fixed.py"):
         out, printed = recorded(SAMPLE / script, "8")
         said.append(printed.splitlines()[0])
         newest = max(out.glob("PROF_*"), key=lambda p: p.stat().st_mtime)
         trace = profiler.open(newest)
-        first = int(trace.api["start"][trace.api_named("aclopConv2D")].min())
-        ends.append(trace.span()[1] - first)
+        kinds = [trace.strings[int(n)] if n >= 0 else "" for n in trace.task["op_type"]]
+        steps = np.sort(trace.task["start"][[kind == "NLLLoss" for kind in kinds]])
+        spans.append(int(steps[-1] - steps[1]))  # of the device, over six steps; the first is warm-up
+        reports.append(analyze(trace))
     assert said[0] == said[1]
-    assert ends[1] < 0.95 * ends[0]
+    (read,) = (f for f in reports[0].findings if f.id == "implicit-sync")
+    assert read.facts["per_step"] == 1 and read.facts["operators"] == "aten::_local_scalar_dense"
+    (line,) = (n for n, text in enumerate((SAMPLE / "main.py").read_text().splitlines(), 1) if "loss.item()" in text and "shown" in text)
+    assert read.sites[0].endswith(f"main.py:{line}") and not read.cause
+    assert "implicit-sync" not in {f.id for f in reports[1].findings}
+    assert read.gain is not None and reports[0].steps == 7
+    assert read.gain.ns / 7 == pytest.approx((spans[0] - spans[1]) / 6, rel=0.15)
+
+
+def test_launches_lie_inside_the_calls_and_follow_each_other(recorded):
+    out, _ = recorded(STEP)
+    trace = profiler.open(out)
+    api, task = trace.api, trace.task
+    launches = trace.api_named("launch")
+    kernels = trace.tasks_of("kernel")
+    assert sorted(api["correlation"][launches].tolist()) == sorted(task["correlation"][kernels].tolist())
+    assert ((api["end"] - api["start"])[launches] == 5_500).all()
+    (conv,) = np.flatnonzero(trace.api_named("aclopConv2D"))  # two conversions, the product, one conversion
+    inside = launches & (api["start"] >= api["start"][conv]) & (api["end"] <= api["end"][conv])
+    assert inside.sum() == 4 and api["end"][conv] - api["start"][conv] == 4 * 5_500 + 4_000
+
+
+def test_kernels_name_the_memory_they_read_and_write(recorded):
+    out, _ = recorded("import torch, torch_npu\nx = torch.ones(300, device='npu')\ny = x * 2\nz = y[100:] + 1\nprint(z.sum().item())\n")
+    trace = profiler.open(out)
+    kernels = np.flatnonzero(trace.tasks_of("kernel"))
+    reads, writes = ([trace.strings[int(n)] if n >= 0 else "" for n in trace.task[side][kernels]] for side in ("reads", "writes"))
+    block = writes[0].partition("+")[0]  # of the fill; blocks are of 512 bytes
+    assert writes[0] == reads[1] == f"{block}+0:1200" and writes[1] == f"{block}+1536:1200"
+    assert reads[2] == f"{block}+{1536 + 400}:800" and writes[2] == reads[3] == f"{block}+3072:800"
+
+
+def test_importing_torch_is_enough(recorded):
+    _, printed = recorded("import torch\nprint(torch.ones(2).npu().sum().item(), torch.npu.is_available())\n")
+    assert printed.splitlines()[0] == "2.0 True"
 
 
 def test_the_snippet_of_the_page_runs(recorded):

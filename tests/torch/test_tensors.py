@@ -145,3 +145,12 @@ def test_several_devices_hold_their_own_tensors_and_gradients_find_back(device):
         first.weight + second.weight[0, 0:1]
     assert memory.of(current()).caches[1].allocated > 0
     assert torch.ones(2).npu(2).device.index == 2
+
+
+def test_a_compiled_graph_runs_on_the_device_of_its_tensors(device):
+    pytest.importorskip("onnx_ir", reason="the graph engine is not installed: pip install 'npuscope[sim]'")
+    net, x = nn.Sequential(nn.Linear(4, 4), nn.ReLU()).to("npu:1"), torch.randn(2, 4, device="npu:1")
+    out = torch.compile(net, backend="npu")(x)
+    assert out.device == torch.device("npu:1") and torch.equal(out.cpu(), net(x).cpu())
+    out.sum().backward()
+    assert net[0].weight.grad.device == torch.device("npu:1")

@@ -14,7 +14,7 @@ from collections import defaultdict, deque
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from npu.errors import NpuError
 
@@ -22,23 +22,29 @@ HEAD = struct.Struct("<qI")  # arrival in ns, bytes of the facts that follow as 
 KEPT = 4  # operations of a line whose things a rank keeps: the others have surely read what is older
 
 
+Data: TypeAlias = bytes | bytearray | memoryview
+
+
 class Note(NamedTuple):
     """What one rank left: when it came (ns of its own timeline), facts, data."""
 
     arrival: int
     facts: Mapping[str, object]
-    data: bytes | memoryview
+    data: Data
 
 
 class Board(Protocol):
     """One for each rank."""
 
-    def put(self, rank: int, notes: Mapping[str, Note], line: str = "") -> None:
+    def put(self, rank: int, notes: Mapping[str, Note], line: str | None = "") -> None:
         """Leave what belongs to one operation. line: operations that the same ranks go through one after the other; who has come
-        to a later one has read what was left for the earlier ones."""
+        to a later one has read what was left for the earlier ones. None: it stays until it is dropped."""
 
     def get(self, key: str, rank: int) -> Note | None:
         """What a rank left under a key; None while it has not."""
+
+    def drop(self, rank: int, key: str) -> None:
+        """Forget what a rank left under a key."""
 
     def leave(self, rank: int, ranks: int) -> bool:
         """This rank reads nothing more; whether it was the last of all `ranks`."""
@@ -52,16 +58,22 @@ class LocalBoard:
         self._own: dict[tuple[int, str], deque[tuple[str, ...]]] = defaultdict(deque)
         self._left: set[int] = set()
 
-    def put(self, rank: int, notes: Mapping[str, Note], line: str = "") -> None:
+    def put(self, rank: int, notes: Mapping[str, Note], line: str | None = "") -> None:
         for key, note in notes.items():
             self.notes.setdefault(key, {})[rank] = note
+        if line is None:
+            return
         mine = self._own[rank, line]
         mine.append(tuple(notes))
         if len(mine) > KEPT:
             for old in mine.popleft():
-                self.notes[old].pop(rank, None)
-                if not self.notes[old]:
-                    del self.notes[old]
+                self.drop(rank, old)
+
+    def drop(self, rank: int, key: str) -> None:
+        left = self.notes.get(key, {})
+        left.pop(rank, None)
+        if not left:
+            self.notes.pop(key, None)
 
     def get(self, key: str, rank: int) -> Note | None:
         return self.notes.get(key, {}).get(rank)
@@ -82,12 +94,19 @@ class FolderBoard:
         except OSError as error:
             raise NpuError("hccl_internal", reason=f"{folder}: {error.strerror}") from error
 
-    def put(self, rank: int, notes: Mapping[str, Note], line: str = "") -> None:
+    def put(self, rank: int, notes: Mapping[str, Note], line: str | None = "") -> None:
+        written = tuple(self._write(f"{key}.{rank}", note) for key, note in notes.items())
+        if line is None:
+            return
         mine = self._own[line]
-        mine.append(tuple(self._write(f"{key}.{rank}", note) for key, note in notes.items()))
+        mine.append(written)
         if len(mine) > KEPT:
             for old in mine.popleft():
                 old.unlink(missing_ok=True)
+
+    def drop(self, rank: int, key: str) -> None:
+        with suppress(OSError):
+            (self.folder / f"{key}.{rank}").unlink()
 
     def _write(self, name: str, note: Note) -> Path:
         facts = json.dumps(note.facts).encode()

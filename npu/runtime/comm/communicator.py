@@ -179,11 +179,12 @@ def configured(base: Settings, config: Mapping[str, object]) -> tuple[Settings, 
     return Settings(base.connect, base.execute, size << 20, base.algo, base.port, base.slow_links, base.slow_ranks), name
 
 
-def init_root(process: Process, thread: HostThread, ranks: int, info: object, rank: int, config: Mapping[str, object]) -> int:
+def init_root(process: Process, thread: HostThread, ranks: int, info: object, rank: int, config: Mapping[str, object],
+              world: Sequence[int] = ()) -> int:  # fmt: skip
     """Handle of the communicator of those who hold the same root information."""
     base, name = configured(settings.read(process.machine.chip.family), config)
     folder = meeting.folder_of(info)
-    return join(process, thread, folder, rank, ranks, name or _default_name(folder, base), base).handle
+    return join(process, thread, folder, rank, ranks, name or _default_name(folder, base), base, world).handle
 
 
 def _default_name(folder: Path, config: Settings) -> str:

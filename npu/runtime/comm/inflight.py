@@ -63,7 +63,7 @@ class InFlight:
         for part in self.parts:
             part.facts = {"op": self.op, **part.facts, **({DOWN: True} if down is not None else {})}
             data = part.send() if down is None and (self.process.knobs.compute or part.told) else b""
-            lines[",".join(map(str, sorted(part.ranks)))][part.key] = Note(when, part.facts, data)
+            lines[_line(part)][part.key] = Note(when, part.facts, data)
         for line, notes in lines.items():
             self.comm.board.put(self.comm.rank, notes, line)
         if down is not None:
@@ -201,6 +201,11 @@ class InFlight:
         self.end, self.known = max(when, self.arrival), True
         if self.process.waiters:
             self.process.changed.notify_all()
+
+
+def _line(part: Part) -> str:
+    """Operations that the same ranks go through in order; messages between two may lie on another stream than what all do."""
+    return f"{part.key.partition('.')[0].rstrip('0123456789')} {','.join(map(str, sorted(part.ranks)))}"
 
 
 def _stands(thread: HostThread) -> bool:

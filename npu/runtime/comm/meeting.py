@@ -19,6 +19,7 @@ from npu.driver.shared import state_folder
 from npu.errors import NpuError
 from npu.runtime.clock import real_ns, real_sleep
 from npu.runtime.comm.board import FolderBoard, Note
+from npu.runtime.comm.peers import Peers
 from npu.runtime.process import Process
 from npu.runtime.thread import HostThread
 
@@ -33,8 +34,9 @@ TIMELINES = "model"  # clock under which all timelines begin alike
 
 
 class Member(NamedTuple):
-    """A rank as the others see it. start: with pid the identity of its process; zero: unix ns of its time zero; server: of the
-    job; device: machine id; arrival: ns of its own timeline."""
+    """A rank as the others see it. start: with pid the identity of its process; zero: unix ns of its time zero, 0 under a clock
+    on which all timelines begin alike; server: of the job; device: machine id; arrival: ns of its own timeline; unix: what its
+    capture calls its time zero."""
 
     rank: int
     pid: int
@@ -43,6 +45,7 @@ class Member(NamedTuple):
     server: int
     device: int
     arrival: int
+    unix: int
 
     @property
     def alive(self) -> bool:
@@ -102,7 +105,7 @@ def myself(process: Process, thread: HostThread, rank: int, device: int) -> Memb
     found = look(os.getpid())
     start = found.start if found is not None else 0
     zero = 0 if process.knobs.clock == TIMELINES else process.unix_zero
-    return Member(rank, os.getpid(), start, zero, server_number(), device, thread.clock.now)
+    return Member(rank, os.getpid(), start, zero, server_number(), device, thread.clock.now, process.unix_zero)
 
 
 def meet(process: Process, thread: HostThread, folder: Path, me: Member, ranks: int, connect: int) -> list[Member]:
@@ -137,6 +140,8 @@ def meet(process: Process, thread: HostThread, folder: Path, me: Member, ranks: 
             if real_ns() - begun > process.knobs.patience * 1e9:
                 thread.clock.now += connect
                 raise NpuError("hccl_connect", rank=me.rank, ranks=ranks, missing=missing, seconds=connect // 10**9)
+            if isinstance(process.peers, Peers):
+                process.peers.ahead()  # who is missing may wait for what is queued here
             _nap(process, min(tries + 1, LONGEST) * POLL)
             tries += 1
     finally:
@@ -146,6 +151,9 @@ def meet(process: Process, thread: HostThread, folder: Path, me: Member, ranks: 
     if len(places) < ranks:
         twice = next(m for m in members if places[m.server, m.device] is not m)
         raise NpuError("hccl_same_device", rank=twice.rank, other=places[twice.server, twice.device].rank, device=twice.device)
+    if process.knobs.clock == TIMELINES and process.unix_zero != members[0].unix:  # one timeline, so one date in all captures
+        process.unix_zero = members[0].unix
+        process.tell()
     thread.clock.now = max(m.arrival + m.zero for m in members) - me.zero if ranks > 1 else thread.clock.now
     return members
 

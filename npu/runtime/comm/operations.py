@@ -14,7 +14,7 @@ from npu.hccl.cost import Costed
 from npu.hccl.dtypes import DTYPES, REDUCTIONS, can_reduce
 from npu.hccl.select import NAMES
 from npu.runtime.comm import arithmetic, rows
-from npu.runtime.comm.board import Note
+from npu.runtime.comm.board import Data, Note
 from npu.runtime.comm.communicator import Communicator
 from npu.runtime.comm.inflight import InFlight, Part, Result
 from npu.runtime.process import Process
@@ -108,7 +108,7 @@ def _slice(note: Note, at: int, size: int) -> bytes:
     return bytes(note.data[at : at + size])
 
 
-def _all(notes: Notes) -> list[bytes | memoryview]:
+def _all(notes: Notes) -> list[Data]:
     return [notes[rank].data for rank in sorted(notes)]
 
 

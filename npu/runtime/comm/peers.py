@@ -61,32 +61,37 @@ class Peers:
         """How far the calling thread may take the time of a device that another thread drives: to that one's present, as it may
         still submit something for then, and not past an operation whose end is not known."""
         drivers = self._drivers.get(device, ())
-        if not drivers or self.process.registered() in drivers:
+        here = self.process.registered()
+        if not drivers or self._own(device, here):
             return FOREVER
-        return min(self._held(device), *(_present(d) for d in drivers))
+        return min(self._held(device, here), *(_present(d) for d in drivers))
 
-    def _held(self, device: int) -> int:
+    def _held(self, device: int, here: HostThread | None) -> int:
         """When the first operation began on a device whose end is not known and that it has not run past, else FOREVER. On its
         own device a thread looks at its own operations only."""
-        here = self.process.registered()
-        own = here in self._drivers.get(device, ())
+        own = self._own(device, here)
         held = [a for a in self.awaited if a.device == device and a.arrival >= 0 and not a.known and not a.passed]
-        return min((a.arrival for a in held if not own or a.driver is here), default=FOREVER)
+        return min((a.arrival for a in held if not own or _one(a.driver, here)), default=FOREVER)
+
+    def _own(self, device: int, here: HostThread | None) -> bool:
+        """Whether a thread drives a device."""
+        return any(_one(driver, here) for driver in self._drivers.get(device, ()))
 
     def _first(self) -> Awaited | None:
         """The one of this thread that began first and that its device has not run past."""
         self.awaited = [a for a in self.awaited if not a.known]
         here = self.process.registered()
-        mine = [a for a in self.awaited if a.arrival >= 0 and not a.passed and a.driver is here]
+        mine = [a for a in self.awaited if a.arrival >= 0 and not a.passed and _one(a.driver, here)]
         return min(mine, key=lambda a: a.arrival, default=None)
 
     def before(self, now: int) -> None:
         """Let time pass up to now, event by event; the own devices stop where others have to come first."""
         process = self.process
+        here = process.registered()
         while self.awaited:
             times = [(h.next_event(), n) for n, h in process.devices.items()]
             first = self._first()
-            free = [(t, n) for t, n in times if 0 <= t <= min(now, self.bound(n), self._held(n))]
+            free = [(t, n) for t, n in times if 0 <= t <= min(now, self.bound(n), self._held(n, here))]
             if free:
                 when, number = min(free)
                 process.devices[number].advance(when)
@@ -94,6 +99,22 @@ class Peers:
                 first.passed = not self._wait(first, SHORT_NS)
             else:
                 return
+
+    def ahead(self, thread: HostThread | None = None) -> None:
+        """For a thread (default: the calling one) that stands still for something else: take its devices on, past its present,
+        until all that is queued there has left its arrival; others may wait for that. What is submitted later cannot start
+        before."""
+        here = self.process.registered() if thread is None else thread
+        while True:
+            self.awaited = [a for a in self.awaited if not a.look()]
+            if not any(a.arrival < 0 and _one(a.driver, here) for a in self.awaited):
+                return
+            times = [(h.next_event(), n) for n, h in self.process.devices.items() if self._own(n, here)]
+            free = [(t, n) for t, n in times if 0 <= t <= self._held(n, here)]
+            if not free:
+                return
+            when, number = min(free)
+            self.process.devices[number].advance(when)
 
     def come(self) -> bool:
         """For a thread that waits and for which nothing happens: wait a little for others. False when nobody can come: all that
@@ -129,6 +150,10 @@ class Peers:
     def _others_run(self) -> bool:
         return len(self.process.threads) > 1
 
+    def nap(self, tries: int) -> None:
+        """Sleep a little, until other processes may have gone on; the lock is given up meanwhile."""
+        self._nap(True, tries)
+
     def _nap(self, far: bool, tries: int) -> None:
         process = self.process
         nap = NAPS[min(tries // 20, len(NAPS) - 1)] if far else SLICE
@@ -138,6 +163,11 @@ class Peers:
         process.waiters += 1
         process.changed.wait(nap)
         process.waiters -= 1
+
+
+def _one(thread: HostThread | None, other: HostThread | None) -> bool:
+    """Whether two threads stand for one: a thread that works while another waits for it has the other's clock."""
+    return thread is other or (thread is not None and other is not None and thread.clock is other.clock)
 
 
 def _present(thread: HostThread) -> int:

@@ -6,7 +6,7 @@ import pytest
 from npu import om
 from npu.aipp import RGB_TO_YUV, YUV_TO_BGR, Csc, Settings
 from npu.graph.errors import AtcError
-from npu.ops.aipp import apply
+from npu.ops.aipp import apply, between
 from npu.ops.compute import Session
 from tests.made_onnx import ORIGIN, convert, expected, model, node
 
@@ -74,6 +74,41 @@ def test_pixels_are_those_of_the_definition(name):
     found = apply(settings, channels, pictures)
     assert found.dtype == np.float32 and found.shape[2:] == settings.size[::-1]
     np.testing.assert_array_equal(found, [reference(settings, channels, p) for p in pictures])
+
+
+def test_a_picture_twice_as_large_is_interpolated_between_the_middles_of_pixels():
+    """The middles of 4 new pixels lie at -0.25, 0.25, 0.75, 1.25 of 2 old ones: weights 1, 3/4, 1/4, 0 of the first."""
+    np.testing.assert_array_equal(between(2, 4), [[1, 0], [0.75, 0.25], [0.25, 0.75], [0, 1]])
+    np.testing.assert_array_equal(between(4, 2), [[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5]])
+    np.testing.assert_array_equal(between(1, 3), np.ones((3, 1)))
+
+
+def test_a_resized_picture_is_rounded_normalised_and_padded():
+    """8 gray columns 0, 10 .. 70 to 16: middles at -0.25 (0), 0.25 (2.5 becomes 3), 0.75 (7.5 becomes 8), 1.25 (12.5: 13) ..."""
+    settings = Settings("YUV400_U8", 10, 16, (1, 0, 8, 16), (2, 0, 0, 1), 9.0, var_reci=(0.5, 1, 1, 1), resize=(16, 16))
+    settings.check()
+    assert settings.size == (18, 17)
+    picture = np.tile(np.array([200, *range(0, 80, 10), 200], np.uint8), (16, 1))
+    found = apply(settings, 1, picture.reshape(1, -1))[0, 0]
+    row = [0, *(v for at in range(7) for v in (10 * at + 3, 10 * at + 8)), 70]
+    np.testing.assert_array_equal(found[0], [9.0, 9.0, *(v / 2 for v in row)])
+    np.testing.assert_array_equal(found[:16], np.tile(found[0], (16, 1)))
+    np.testing.assert_array_equal(found[16], np.full(18, 9.0))
+
+
+def test_a_model_resizes_the_pictures_it_takes(tmp_path):
+    text = """aipp_op { aipp_mode: static input_format: RGB888_U8 src_image_size_w: 32 src_image_size_h: 16 crop: true
+              load_start_pos_w: 2 crop_size_w: 24 resize: true }"""
+    made = model([node("Relu", "x", "y")], "y", {}, {"x": [1, 3, 16, 16]})
+    summary = convert(made, tmp_path, **ORIGIN, **config(tmp_path, text))
+    assert summary.model.inputs[0].dims == (1, 16, 32, 3)
+    picture = np.random.default_rng(2).integers(0, 256, (16, 32, 3), dtype=np.uint8)
+    (found,) = Session(summary.path).run({"x": picture.reshape(1, -1)})
+    cut = picture[:, 2:26].astype(np.float64).transpose(2, 0, 1)
+    wanted = np.floor(cut @ between(24, 16).T + 0.5)
+    np.testing.assert_array_equal(found[0], wanted)
+    again = om.load(summary.path).aipp[0]
+    assert again.settings.resize == (16, 16) and again.settings.cut == (24, 16)
 
 
 def test_white_and_black_of_video():
@@ -196,7 +231,11 @@ def test_two_inputs_each_with_their_own(tmp_path):
     ("aipp_op { aipp_mode: static matrix_r0c0: 1 matrix_r0c0: 2 }", "E10052", "can not be configured repeatedly"),
     ("aipp_op { aipp_mode: static crop_size_w: -2 }", "E10052", "must not be configured smaller than 0"),
     ("aipp_op { aipp_mode: static input_bias_0: 300 }", "E10052", "between 0 and 255"),
-    ("aipp_op { aipp_mode: static input_format: RGB888_U8 resize: true }", "E10052", "resize is not offered"),
+    ("aipp_op { aipp_mode: static input_format: RGB888_U8 resize: true }", "E10052", "resize needs src_image_size_w"),
+    ("aipp_op { aipp_mode: static input_format: RGB888_U8 src_image_size_w: 8 src_image_size_h: 8 resize: true }", "E10052",
+     "resize_output_w is 4, it must lie between 16 and 1920"),
+    ("aipp_op { aipp_mode: static input_format: RGB888_U8 src_image_size_w: 600 src_image_size_h: 8 resize: true "
+     "resize_output_w: 16 resize_output_h: 16 }", "E10052", "more than 16 times larger or smaller"),
     ("aipp_op { aipp_mode: static input_format: RGB888_U8 related_input_rank: 1 }", "E10052", "beyond the inputs"),
     ("aipp_op { aipp_mode: static input_format: YUV400_U8 }", "E10052", "give 1 channels, input x has 3"),
     ("aipp_op { aipp_mode: static input_format: RGB888_U8 src_image_size_w: 6 }", "E70014", "aipp_output_W is 6"),
@@ -217,7 +256,7 @@ def test_wrong_configurations_are_refused_with_the_reason(tmp_path, text, code, 
 
 
 @pytest.mark.parametrize("flags, code", [
-    ({"input_format": "ND"}, "E10001"), ({"input_shape": "x:-1,3,4,4", "dynamic_dims": "1;2"}, "E10056"),
+    ({"input_format": "ND"}, "E10001"), ({"input_fp16_nodes": "x"}, "E10034"), ({"input_shape": "x:-1,3,4,4", "dynamic_dims": "1;2"}, "E10056"),
     ({"input_shape": "x:1,3,-1,-1", "dynamic_image_size": "4,4;8,8"}, "E10052")])
 def test_options_that_do_not_go_with_it(tmp_path, flags, code):
     with pytest.raises(AtcError) as caught:

@@ -38,3 +38,13 @@ def test_a_line_drops_what_is_older_than_its_latest_operations_and_no_other_line
         mine.put(0, {f"all{n}": note(n)}, "0,1,2")
     assert [n for n in range(KEPT + 2) if other.get(f"all{n}", 0) is None] == [0, 1]
     assert other.get("p2p.0.2.0", 0) is not None
+
+
+def test_what_is_on_no_line_stays_until_it_is_dropped(boards: tuple[Board, Board]) -> None:
+    mine, other = boards
+    for n in range(3 * KEPT):
+        mine.put(0, {f"early{n}": note(n)}, None)
+    assert all(other.get(f"early{n}", 0) is not None for n in range(3 * KEPT))
+    mine.drop(0, "early1")
+    mine.drop(0, "early1")  # it is gone already
+    assert other.get("early1", 0) is None and other.get("early2", 0) is not None

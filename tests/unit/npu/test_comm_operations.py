@@ -224,3 +224,28 @@ def test_one_thread_drives_all_ranks():
         got = np.zeros(4, np.int32)
         acl.rt.memcpy(got.ctypes.data, 16, source, 16, 2)
         assert got.tolist() == [10] * 4
+
+
+def test_messages_and_collectives_of_two_ranks_lie_on_different_streams():
+    """Rank 1 comes to the sum only after six messages on another stream: what rank 0 left for the sum is still there then."""
+
+    def body(me: Rank):
+        other, _ = me.acl.rt.create_stream()
+        source, target = me.put(np.full(2, me.rank + 1, np.int32)), me.put(np.zeros(2, np.int32))
+        word = me.put(np.full(1, 7, np.int32))
+
+        def add_up() -> None:
+            assert me.hccl.HcclAllReduce(source, target, 2, 2, 0, me.comm, me.stream) == 0, me.said
+
+        if me.rank == 0:
+            add_up()
+        for _ in range(6):
+            call = me.hccl.HcclSend if me.rank == 0 else me.hccl.HcclRecv
+            assert call(word, 1, 2, 1 - me.rank, me.comm, other) == 0, me.said
+        assert me.acl.rt.synchronize_stream(other) == 0, me.said
+        if me.rank == 1:
+            add_up()
+        assert me.sync() == 0, me.said
+        return me.get(target, 2, np.int32).tolist()
+
+    assert play(2, body) == [[3, 3], [3, 3]]

@@ -1,7 +1,6 @@
 """The model against measured kernels: the medians may get better, not worse."""
 
 import csv
-import importlib.util
 import json
 import subprocess
 import sys
@@ -9,6 +8,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.bench_script import bench_script
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLE = ROOT / "tests/data/calibration_sample.csv"
@@ -37,14 +38,7 @@ SINGLE = {"chain", "other", "published"}  # families of one row in the sample: n
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("calibration", BENCH)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(BENCH.parent))
-    spec.loader.exec_module(module)
-    sys.path.remove(str(BENCH.parent))
-    return module
+    return bench_script("calibration")
 
 
 def test_medians_do_not_get_worse(bench):
@@ -94,15 +88,7 @@ def test_command_prints_the_same_facts_both_ways():
 
 @pytest.fixture(scope="module")
 def fit(bench: ModuleType) -> ModuleType:
-    sys.path.insert(0, str(BENCH.parent))
-    spec = importlib.util.spec_from_file_location("fit_costs", BENCH.with_name("fit_costs.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["fit_costs"] = module
-    spec.loader.exec_module(module)
-    sys.path.remove(str(BENCH.parent))
-    return module
+    return bench_script("fit_costs")
 
 
 def test_a_fit_finds_the_constants_rows_were_made_with(bench, fit):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import statistics
 import subprocess
 import sys
@@ -12,22 +11,12 @@ from pathlib import Path
 import pytest
 
 from npu.cost.fabric import WIRE, fabric_ns, fit_of, table
+from tests.bench_script import bench_script
 
 ROOT = Path(__file__).resolve().parents[3]
 MEASURED = ROOT / "tests/data/collectives_measured.csv"
 # median error of rows left out of the fit, rounded up to a percent; the aim is 15 for each
 LEFT_OUT = {"all_gather": 0.06, "all_reduce": 0.12, "all_to_all": 0.07, "reduce_scatter": 0.06}
-
-
-def load(name: str):
-    if str(ROOT / "bench") not in sys.path:
-        sys.path.insert(0, str(ROOT / "bench"))  # its scripts import each other
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"bench/{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +26,7 @@ def rows() -> list[dict[str, str]]:
 
 
 def test_median_errors_per_operation(rows):
-    found, left = load("calibration").collective_errors(rows)
+    found, left = bench_script("calibration").collective_errors(rows)
     medians = {op: statistics.median(map(abs, values)) for op, values in found.items()}
     assert all(medians[op] < 0.03 for op in WIRE)
     assert medians["p2p_read_D2D"] < 0.15 and medians["p2p_write_D2D"] < 0.15
@@ -46,7 +35,7 @@ def test_median_errors_per_operation(rows):
 
 @pytest.mark.slow
 def test_rows_left_out_are_met_as_well(rows):
-    bench = load("fit_collectives")
+    bench = bench_script("fit_collectives")
     errors: dict[str, list[float]] = {}
     for (op, ranks), points in bench.points(rows).items():
         if ranks in (2, 8, 32):
@@ -55,7 +44,7 @@ def test_rows_left_out_are_met_as_well(rows):
 
 
 def test_the_table_is_what_the_script_makes(rows):
-    bench = load("fit_collectives")
+    bench = bench_script("fit_collectives")
     points = bench.points(rows)["all_gather", 2]
     made, stored = bench.fit("all_gather", points), table()["all_gather"][2]
     assert [round(v, 1) for v in made] == pytest.approx([round(v, 1) for v in stored], rel=0.001)

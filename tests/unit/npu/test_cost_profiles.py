@@ -1,6 +1,5 @@
 """The cost model on kernels of real profiles: their order by time may get better, not worse."""
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 import profiler
 from npu import soc
 from profiler.analysis.kernel_model import Kind
+from tests.bench_script import bench_script
 
 ROOT = Path(__file__).resolve().parents[3]
 BENCH = ROOT / "bench/profiled.py"
@@ -24,14 +24,7 @@ PROFILES = (
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("profiled", BENCH)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(BENCH.parent))
-    spec.loader.exec_module(module)
-    sys.path.remove(str(BENCH.parent))
-    return module
+    return bench_script("profiled")
 
 
 @pytest.mark.parametrize(("path", "chip", "least", "kernels"), PROFILES, ids=lambda v: v.name if isinstance(v, Path) else None)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from npu import soc
+from npu.cost.power import activity, celsius, watts
 from npu.driver.door import DriverError, ProcessInfo
 from npu.driver.machine import Machine, own_memory
-from npu.cost.power import activity, celsius, watts
 from npu.driver.query import snapshot
 from npu.driver.state import Table
 

@@ -4,8 +4,8 @@ numbers as before."""
 import numpy as np
 import pytest
 
-from npu.ops.compute import Session
-from tests.made_onnx import ORIGIN, convert, expected, model, node
+from tests.made_onnx import ORIGIN, convert, node
+from tests.unit.npu.pass_checks import of_constants, outcome, same
 
 RNG = np.random.default_rng(9)
 CONSTANTS = {
@@ -198,18 +198,7 @@ DOES_NOT = {
 
 
 def made(nodes, outputs, inputs):
-    read = {i for n in nodes for i in n.input}
-    return model(nodes, outputs, {n: a for n, a in CONSTANTS.items() if n in read}, inputs)
-
-
-def same(proto, summary, inputs):
-    feeds = {n: RNG.normal(size=d).astype(np.float32) for n, d in inputs.items()}
-    for got, right in zip(Session(summary.path).run(feeds), expected(proto, feeds), strict=True):
-        np.testing.assert_allclose(got, right, rtol=2e-5, atol=2e-6)
-
-
-def outcome(summary, name):
-    return {**summary.counts["graph_fusion"], **summary.counts["ub_fusion"]}[name]
+    return of_constants(CONSTANTS, nodes, outputs, inputs)
 
 
 @pytest.mark.parametrize("case", APPLIES)

@@ -10,6 +10,7 @@ from onnx import TensorProto
 from npu.graph.passes.registry import PASSES
 from npu.ops.compute import Session
 from tests.made_onnx import ORIGIN, convert, expected, model, node
+from tests.unit.npu.pass_checks import of_constants, outcome, same
 
 RNG = np.random.default_rng(8)
 NUMBERS = {
@@ -364,19 +365,7 @@ DOES_NOT = {
 
 
 def made(nodes, outputs, inputs):
-    read = {i for n in nodes for i in n.input}
-    constants = {**CONSTANTS, "axes": np.int64([-1])}
-    return model(nodes, outputs, {n: a for n, a in constants.items() if n in read}, inputs)
-
-
-def same(proto, summary, inputs):
-    feeds = {n: RNG.normal(size=d).astype(np.float32) for n, d in inputs.items()}
-    for got, right in zip(Session(summary.path).run(feeds), expected(proto, feeds), strict=True):
-        np.testing.assert_allclose(got, right, rtol=2e-5, atol=2e-6)
-
-
-def outcome(summary, name):
-    return {**summary.counts["graph_fusion"], **summary.counts["ub_fusion"]}[name]
+    return of_constants({**CONSTANTS, "axes": np.int64([-1])}, nodes, outputs, inputs)
 
 
 @pytest.mark.parametrize("case", APPLIES)

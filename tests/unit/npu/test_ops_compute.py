@@ -40,6 +40,20 @@ def test_the_reference_takes_what_onnxruntime_gets_wrong(tmp_path):
     np.testing.assert_allclose(found[0, :, 0], [1, 1, 1, 1])  # an impulse has a flat spectrum
 
 
+def test_the_reference_is_not_asked_for_more_than_the_memory_there_is(tmp_path):
+    nodes = [node("DFT", "x", "y", axis=1), node("ConstantOfShape", "dims", "z")]
+    made = model(nodes, "y z", {"dims": np.int64([1 << 21, 1 << 21])}, {"x": [1, 4, 1]}, opset=17)
+    with pytest.raises(ComputeError, match=r"z of shape \[2097152, 2097152\] is larger than the memory for arithmetic"):
+        Session(saved(made, tmp_path)).run({"x": np.zeros((1, 4, 1), np.float32)})
+
+
+def test_truth_values_of_nothing_have_a_largest_one(tmp_path):
+    made = model([node("ReduceMax", "x axes", "y", keepdims=0)], "y", {"axes": np.int64([0])}, {"x": [0, 2]}, opset=20,
+                 types={"x": TensorProto.BOOL, "y": TensorProto.BOOL})  # fmt: skip
+    (found,) = Session(saved(made, tmp_path)).run({"x": np.zeros((0, 2), bool)})
+    assert found.tolist() == [False, False]
+
+
 def test_bfloat16_inputs_go_to_the_reference(tmp_path):
     import ml_dtypes
 

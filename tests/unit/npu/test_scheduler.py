@@ -280,3 +280,26 @@ def test_a_task_that_has_ended_keeps_nothing_of_what_it_moved():
     chip.submit(0, task, 0)
     chip.advance(100)
     assert task.done_at == 10 and task.on_done is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 30), st.integers(1, 40), st.integers(0, 20), st.floats(0, 1)), max_size=25),
+    st.integers(1, 60),
+)
+def test_kernels_that_run_alone_are_stepped_over_without_a_difference(tasks, stride):
+    found = []
+    for watched in (False, True):
+        chip, rows = device()
+        if watched:  # somebody who is asked before each task keeps the loop from stepping over it
+            chip.begin = lambda task, now, limit: task.duration
+        for stream in range(2):
+            chip.add_stream(stream)
+        now = 0
+        for stream, later, duration, aic, hbm in tasks:
+            now += later * 100
+            chip.submit(stream, kernel(duration * 100, aic=aic, hbm=hbm), now)
+            chip.advance(now - now % (stride * 100))
+        chip.run_until(lambda: False, 1 << 40)
+        found.append((rows, chip.busy_ns, chip.tasks_done))
+    assert found[0] == found[1]

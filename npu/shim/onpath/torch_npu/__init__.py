@@ -1,6 +1,16 @@
 """The package that unmodified scripts import as `torch_npu`."""
 
-from npu.torch_npu.package import install
+import os
+
+_asked = os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD")
+os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"  # torch, imported from here, would ask for this half-made module
+
+from npu.torch_npu.package import install  # noqa: E402
+
+if _asked is None:
+    del os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"]
+else:
+    os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = _asked
 
 install(__name__)
 
