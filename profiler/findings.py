@@ -190,7 +190,8 @@ class Difference(NamedTuple):
 @dataclass(frozen=True)
 class Comparison:
     """Two profiles, per step (steps 0: the whole span). layers: parts of the wall time, whose sums are a_ns and b_ns exactly.
-    noise: differences below it count as none; None when too few steps tell. rows: by the size of the difference."""
+    noise: differences below it count as none; None when too few steps tell. rows: by the size of the difference. sums: both hold
+    sums only, without rows in time."""
 
     a: str
     b: str
@@ -202,6 +203,7 @@ class Comparison:
     layers: tuple[Difference, ...]
     rows: tuple[Difference, ...]
     missing: tuple[tuple[str, str], ...] = ()
+    sums: bool = False
 
     @property
     def change(self) -> float:

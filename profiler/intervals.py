@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Times = NDArray[np.int64]
+MANY = 4  # times as many intervals as the set has: then it pays to look only at those the set reaches
 
 
 class Spans(NamedTuple):
@@ -46,17 +47,44 @@ def length(spans: tuple[Times, Times]) -> int:
 
 def inside(spans: tuple[Times, Times], starts: NDArray[Any], ends: NDArray[Any]) -> Times:
     """How much of the set lies in each of the given intervals, which may overlap; 0 for empty ones."""
+    starts, ends = np.asarray(starts, np.int64), np.asarray(ends, np.int64)
+    if not len(spans[0]):
+        return np.zeros(len(starts), np.int64)
+    if MANY * len(spans[0]) < len(starts) and all((t[1:] >= t[:-1]).all() for t in (starts, ends)):
+        found = np.zeros(len(starts), np.int64)
+        meets = _meeting(spans, starts, ends)
+        found[meets] = _inside(spans, starts[meets], ends[meets])
+        return found
+    return _inside(spans, starts, ends)
+
+
+def _meeting(spans: tuple[Times, Times], starts: Times, ends: Times) -> NDArray[Any]:
+    """Places of the intervals, which are sorted by both, that some interval of the set reaches into."""
+    first = np.searchsorted(ends, spans[0], side="right")
+    behind = np.maximum(np.searchsorted(starts, spans[1], side="left"), first)
+    depth = np.zeros(len(starts) + 1, np.int32)
+    np.add.at(depth, first, 1)
+    np.add.at(depth, behind, -1)
+    return np.flatnonzero(np.cumsum(depth[:-1]))
+
+
+def _inside(spans: tuple[Times, Times], starts: Times, ends: Times) -> Times:
     begun, ended = spans
     sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(ended - begun)))
+    # The end of the set's interval at or before a time; before the first one no time is over.
+    reach = np.concatenate((np.full(1, np.iinfo(np.int64).min), ended))
 
     def before(times: NDArray[Any]) -> Times:
         at = np.searchsorted(begun, times, side="right")
-        over = np.maximum(ended[np.maximum(at - 1, 0)] - times, 0) if len(begun) else 0
-        found: Times = sums[at] - np.where(at > 0, over, 0)
+        over = np.maximum(np.take(reach, at), times)
+        over -= times
+        found: Times = np.take(sums, at)
+        found -= over
         return found
 
-    found: Times = np.maximum(before(np.asarray(ends, np.int64)) - before(np.asarray(starts, np.int64)), 0)
-    return found
+    found = before(ends)
+    found -= before(starts)
+    return np.maximum(found, 0, out=found)
 
 
 def intersect(left: tuple[Times, Times], right: tuple[Times, Times]) -> Spans:
@@ -65,17 +93,22 @@ def intersect(left: tuple[Times, Times], right: tuple[Times, Times]) -> Spans:
     first = np.searchsorted(many[1], few[0], side="right")  # of those that end behind its start
     count = np.searchsorted(many[0], few[1], side="left") - first  # those that begin before its end
     meets = np.flatnonzero(count)
-    first, count = first[meets], count[meets]
-    ends = np.cumsum(count)
-    at = np.arange(int(ends[-1]) if len(ends) else 0)
-    at += np.repeat(first - (ends - count), count)
-    own = np.repeat(meets, count)
-    starts, ends = np.maximum(few[0][own], many[0][at]), np.minimum(few[1][own], many[1][at])
+    first, count = np.take(first, meets), np.take(count, meets)
+    if (count == 1).all():
+        own, at = meets, first
+    else:
+        last = np.cumsum(count)
+        at = np.arange(int(last[-1]))
+        at += np.repeat(first - (last - count), count)
+        own = np.repeat(meets, count)
+    starts, ends = (extreme(np.take(few[n], own), np.take(many[n], at)) for n, extreme in enumerate((np.maximum, np.minimum)))
     return Spans(starts.astype(np.int64, copy=False), ends.astype(np.int64, copy=False))
 
 
 def subtract(left: tuple[Times, Times], right: tuple[Times, Times]) -> Spans:
     """The time in the left set and not in the right one."""
+    if not len(left[0]) or not len(right[0]):
+        return Spans(*left)
     limits = np.iinfo(np.int64)
     rest = np.concatenate(([limits.min], right[1])), np.concatenate((right[0], [limits.max]))
     return intersect(left, rest)
@@ -83,4 +116,10 @@ def subtract(left: tuple[Times, Times], right: tuple[Times, Times]) -> Spans:
 
 def gaps(spans: tuple[Times, Times], start: int, end: int) -> Spans:
     """The time of [start, end) that the set leaves free."""
-    return subtract(union(np.array([start]), np.array([end])), spans)
+    if start >= end:
+        return Spans(spans[0][:0], spans[0][:0])
+    first, behind = int(np.searchsorted(spans[1], start, side="right")), int(np.searchsorted(spans[0], end))
+    starts = np.concatenate((np.full(1, start), spans[1][first:behind]))
+    ends = np.concatenate((spans[0][first:behind], np.full(1, end)))
+    real = starts < ends
+    return Spans(starts[real], ends[real])

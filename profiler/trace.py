@@ -106,11 +106,34 @@ class Lookup:
         return made
 
 
+class Packed:
+    """A column of int64 kept in half the room: its distances from another column, or itself where there is none."""
+
+    def __init__(self, values: Array, base: Array | None = None) -> None:
+        self.values, self.base = values, base
+
+    def __call__(self) -> Array:
+        wide = self.values.astype(np.int64)
+        if self.base is not None:
+            wide += self.base
+        return wide
+
+
+def packed(values: Array, base: Array | None = None) -> Array | Packed:
+    """A column for a table that few ask for: packed where its numbers fit, else as it is."""
+    limits = np.iinfo(np.int32)
+    small = values if base is None else values - base
+    if values.strides == (0,) or not len(small) or int(small.min()) < limits.min or int(small.max()) > limits.max:
+        return values
+    return Packed(small.astype(np.int32), base)
+
+
 class Columns(Mapping[str, Array]):
     """One table: equally long arrays by column name. `get` gives None for a column the source did not have.
 
-    A column may be given as a function that makes it; it is called when the column is first asked for. Of lookups
-    only ids and counts are kept: dozens of measures (float64) would take more memory than all that was recorded.
+    A column may be given as a function that makes it; it is called when the column is first asked for. Packed columns are made
+    each time, and of lookups only ids and counts are kept: dozens of measures (float64) would take more memory than all that
+    was recorded.
     """
 
     def __init__(self, columns: Mapping[str, Array | Callable[[], Array]] | None = None, rows: int | None = None) -> None:
@@ -125,7 +148,7 @@ class Columns(Mapping[str, Array]):
         column = self._columns[name]
         if not isinstance(column, np.ndarray):
             made = column()
-            if not (isinstance(column, Lookup) and made.dtype.kind == "f"):
+            if not isinstance(column, Packed) and not (isinstance(column, Lookup) and made.dtype.kind == "f"):
                 self._columns[name] = made
             return made
         return column
@@ -170,7 +193,12 @@ class Columns(Mapping[str, Array]):
         taken: Array = self[name][index]
         return taken
 
-    def with_columns(self, **columns: Array) -> Columns:
+    def filled(self, name: str) -> Array:
+        """A column, all -1 ("no value") where the source did not have it."""
+        found = self.get(name)
+        return np.full(self.rows, -1, np.int64) if found is None else found
+
+    def with_columns(self, **columns: Array | Callable[[], Array]) -> Columns:
         """The same table with columns added or replaced."""
         return Columns({**self._columns, **self._lookups, **columns})
 

@@ -136,21 +136,24 @@ def _of_device(trace: Trace, steps: Steps, launches: Launches, device: int) -> I
     shift = np.cumsum(stage) - stage + np.arange(count)  # one ns apart: steps never touch
 
     def placed(name: str) -> Spans:
-        inside = (step[name] >= 0) & filled[np.maximum(step[name], 0)]
-        at = step[name][inside]
-        starts, ends = (np.clip(t[inside], first[at], last[at]) - first[at] + shift[at] for t in times[name])
-        return intervals.union(starts, ends)
+        at = step[name]
+        inside = (at >= 0) & np.take(filled, at)
+        (starts, ends), at = times[name], at
+        if not inside.all():
+            starts, ends, at = starts[inside], ends[inside], at[inside]
+        low, high, moved = np.take(first, at), np.take(last, at), np.take(shift - first, at)
+        return intervals.union(*(np.clip(t, low, high) + moved for t in (starts, ends)))
 
     def per_step(spans: Spans) -> Array:
-        sums = np.zeros(count, np.int64)
-        np.add.at(sums, np.searchsorted(shift, spans.starts, side="right") - 1, spans.ends - spans.starts)
-        return sums
+        behind = np.append(np.searchsorted(spans.starts, shift[1:]), len(spans.starts))  # each lies in one step
+        sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(spans.ends - spans.starts)))
+        return np.diff(np.take(sums, behind), prepend=0)
 
     computing, collectives, copies, aicpu = (placed(n) for n in ("c", "m", "p", "a"))
-    busy = intervals.union(
-        np.concatenate((computing.starts, collectives.starts)), np.concatenate((computing.ends, collectives.ends))
-    )
-    other = ~np.isin(c, a)
+    busy = computing
+    if len(collectives.starts):
+        busy = intervals.union(*(np.concatenate(sides) for sides in zip(computing, collectives, strict=True)))
+    other = ~work.aicpu[c] if len(a) else np.zeros(len(c), bool)
     step["o"], times["o"] = step["c"][other], (times["c"][0][other], times["c"][1][other])
     sums = {
         "computing": computing,

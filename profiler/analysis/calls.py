@@ -22,14 +22,12 @@ COPY = (
     "aclrtMemcpy2DAsync",
     "aclrtMemcpyAsyncWithCondition",
 )
-LOAD = ("aclmdlLoad", "aclopCompile", "aclGenGraph")  # beginnings: a step that holds one of these is warm-up
+LOAD = ("aclmdlLoad", "aclopCompile", "aclGenGraph", "CompileGraph")  # beginnings: a step that holds one of these is warm-up
 
 
 def column(trace: Trace, table: str, name: str) -> Array:
     """A column of api or task rows, all -1 where the source did not have it."""
-    columns = trace.api if table == "api" else trace.task
-    found = columns.get(name)
-    return np.full(len(columns), -1, np.int64) if found is None else found
+    return (trace.api if table == "api" else trace.task).filled(name)
 
 
 def blocking(trace: Trace) -> Array:
@@ -45,15 +43,30 @@ def loads(trace: Trace) -> Array:
     return np.isin(trace.api["name"], ids) if trace.api else np.zeros(0, bool)
 
 
-def outer_calls(trace: Trace) -> Array:
-    """Rows of calls that lie in no other call of their thread, by thread and start."""
+def by_thread(trace: Trace) -> Array:
+    """All calls by thread and start, outer ones first."""
     api = trace.api
     if not api:
+        return np.zeros(0, np.int32)
+    start, thread = api["start"], api["thread"]
+    later = start[1:] > start[:-1]
+    if later.all() and (thread[1:] == thread[:-1]).all():  # the order of most files of one thread
+        return np.arange(len(api), dtype=np.int32)
+    order: Array = np.lexsort((-api["end"], start, thread)).astype(np.int32)
+    return order
+
+
+def outer_calls(trace: Trace) -> Array:
+    """Rows of calls that lie in no other call of their thread, by thread and start."""
+    api, rows = trace.api, by_thread(trace)
+    if not len(rows):
         return np.zeros(0, np.int64)
-    order = np.lexsort((-api["end"], api["start"], api["thread"]))
-    thread, end = api["thread"][order].astype(np.int64), api["end"][order].astype(np.int64)
-    key = thread * (int(end.max()) + 1) + end
-    outer = np.ones(len(order), bool)
+    start, end, thread = (np.take(api[n], rows) for n in ("start", "end", "thread"))
+    apart = ((start[1:] >= end[:-1]) & (end[1:] > end[:-1])) | (thread[1:] != thread[:-1])
+    if apart.all():
+        return rows
+    key = thread.astype(np.int64) * (int(end.max()) + 1) + end
+    outer = np.ones(len(rows), bool)
     outer[1:] = key[1:] > np.maximum.accumulate(key)[:-1]
-    rows: Array = order[outer].astype(np.int32)
-    return rows
+    found: Array = rows[outer]
+    return found

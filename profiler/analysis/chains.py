@@ -4,31 +4,31 @@ their stream."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from npu import events
 from profiler.analysis.breakdown import collective_of
-from profiler.analysis.groups import changes
+from profiler.analysis.calls import by_thread
+from profiler.analysis.groups import changes, narrow
 from profiler.trace import Array, Trace
 
 
 @dataclass
 class Chains:
-    """chain: of each node. time: its moment. is_task, kernel: masks over nodes. first_task: the first node of a task; all of them
-    stand together, begun says when they began. call_start, call_end, task, collective: node of each api, task and comm row
-    (-1: a part). row: of each node in its table.
+    """heads: first node of each chain. time: the moment of each node. first_task: the first node of a task; all of them stand
+    together: lasted says how long each took, kernels whether it is a kernel. call_start, call_end, task, collective: node of each
+    api, task and comm row (-1: a part). row: of each node in its table.
     member: task rows that belong to a collective; the collective is their node.
-    hidden: api rows inside a call that waits; the waiting call stands for them (outer: its row, else the row itself)."""
+    hidden: api rows inside a call that waits; the waiting call stands for them (outer: its row, else the row itself). Their
+    moments stand behind all others, each a chain of its own."""
 
-    chain: Array
+    heads: Array
     time: Array
     first_task: int
-    begun: Array
-    is_task: Array
-    kernel: Array
+    lasted: Array
+    kernels: Array
     row: Array
     call_start: Array
     call_end: Array
@@ -39,105 +39,132 @@ class Chains:
     outer: Array
 
     @property
+    def tasks(self) -> slice:
+        """The nodes of tasks and collectives."""
+        return slice(self.first_task, self.first_task + len(self.lasted))
+
+    @property
+    def is_task(self) -> Array:
+        """Mask over nodes: ends of tasks and collectives."""
+        mask = np.zeros(len(self.time), bool)
+        mask[self.tasks] = True
+        return mask
+
+    @property
     def start(self) -> Array:
         """When each node began: tasks with their start, all others at their time."""
-        return self.start_of(np.arange(len(self.time)))
+        start: Array = self.time.copy()
+        start[self.tasks] -= self.lasted
+        return start
 
     def start_of(self, nodes: Array) -> Array:
         """When these nodes began."""
-        start: Array = self.time[nodes]
-        at = nodes - self.first_task
-        tasks = (at >= 0) & (at < len(self.begun))
-        start[tasks] = self.begun[at[tasks]]
+        start: Array = np.take(self.time, nodes)
+        mine, at = self.tasks_among(nodes)
+        start[mine] -= np.take(self.lasted, at)
         return start
+
+    def is_kernel(self, nodes: Array) -> Array:
+        """Mask: these nodes are ends of kernels."""
+        mask = np.zeros(len(nodes), bool)
+        mine, at = self.tasks_among(nodes)
+        mask[mine] = np.take(self.kernels, at)
+        return mask
+
+    def tasks_among(self, nodes: Array) -> tuple[Array | slice, Array]:
+        """(where these nodes are tasks or collectives, their places among all of those)."""
+        at = nodes - self.first_task
+        if not len(at) or (int(at.min()) >= 0 and int(at.max()) < len(self.lasted)):
+            return slice(None), at
+        mine = np.flatnonzero((at >= 0) & (at < len(self.lasted)))
+        return mine, at[mine]
 
     @property
     def position(self) -> Array:
         """Place of each node on its chain."""
-        places = np.arange(len(self.chain), dtype=np.int32)
-        return places - np.maximum.accumulate(np.where(changes(self.chain), places, np.int32(0))) if len(places) else places
+        lengths = np.diff(np.append(self.heads, len(self.time)))
+        return np.arange(len(self.time), dtype=np.int32) - np.repeat(self.heads.astype(np.int32), lengths)
 
-    def head_of(self, node: int) -> int:
-        """The first node of a node's chain."""
-        return int(self._heads[np.searchsorted(self._heads, node, side="right") - 1])
+    def chain_of(self, nodes: Array) -> Array:
+        """Number of the chain each of these nodes stands on, ascending with the nodes."""
+        number: Array = np.searchsorted(self.heads, nodes, side="right") - 1
+        return number
 
-    @cached_property
-    def _heads(self) -> Array:
-        return np.flatnonzero(changes(self.chain))
+    def ends_around(self, node: int) -> tuple[int, int]:
+        """(the first node of a node's chain, the one behind its last)."""
+        number = int(np.searchsorted(self.heads, node, side="right"))
+        return int(self.heads[number - 1]), int(self.heads[number]) if number < len(self.heads) else len(self.time)
 
 
 def lay_out(trace: Trace, waits: Array) -> Chains:
     """Number the nodes of a trace. A collective takes part as one task, whatever tasks it is made of."""
-    outer = _outer(trace, waits)
-    hidden = outer != np.arange(len(outer))
-    shown = np.flatnonzero(~hidden)
-    calls = _by_thread(trace, shown)
+    calls = by_thread(trace)
+    outer = _outer(trace, waits, calls)
+    hidden = outer != np.arange(len(outer), dtype=outer.dtype)
+    shown = calls[~hidden[calls]] if hidden.any() else calls
+    begins, ends, threads = _moments(trace, shown)
     owner = collective_of(trace)
     spans = _spans(trace, owner)
-    thread = trace.api["thread"][calls >> 1].astype(np.int64) if len(calls) else np.zeros(0, np.int64)
-    stream_order = np.lexsort((spans.end, spans.start, spans.stream, spans.device))
-    device, stream = spans.device[stream_order], spans.stream[stream_order]
-    api_count, task_count, span_count = len(trace.api), len(trace.task), len(stream_order)
-    count = len(calls) + span_count + 2 * int(hidden.sum())
+    order = np.lexsort((spans.end, spans.start, spans.stream, spans.device))
+    api_count, first, alone = len(trace.api), 2 * len(begins), np.flatnonzero(hidden)
+    behind = first + len(order)
+    count = behind + 2 * len(alone)
 
-    chain = np.empty(count, np.int32)
-    chain[: len(calls)] = np.cumsum(changes(thread))
-    chain[len(calls) : len(calls) + span_count] = count + np.cumsum(changes(device, stream))
-    chain[len(calls) + span_count :] = -1 - np.arange(count - len(calls) - span_count)  # alone
+    streams = first + np.flatnonzero(changes(spans.device[order], spans.stream[order]))
+    heads = np.concatenate((threads, streams, np.arange(behind, count)))
     time, row = np.empty(count, np.int64), np.full(count, -1, np.int32)
-    is_task, kernel = np.zeros(count, bool), np.zeros(count, bool)
-    call_start, call_end, task = (np.empty(n, np.int32) for n in (api_count, api_count, task_count))
-
-    places = np.arange(len(calls))
-    at_end = (calls & 1) == 1
-    call_start[calls[~at_end] >> 1], call_end[calls[at_end] >> 1] = places[~at_end], places[at_end]
-    alone = np.flatnonzero(hidden)
-    call_start[alone] = len(calls) + span_count + 2 * np.arange(len(alone))
+    call_start, call_end, task = (np.empty(n, np.int32) for n in (api_count, api_count, len(trace.task)))
+    call_start[shown], call_end[shown] = begins, ends
+    call_start[alone] = behind + 2 * np.arange(len(alone))
     call_end[alone] = call_start[alone] + 1
     for nodes, name in ((call_start, "start"), (call_end, "end")):
         if api_count:
             time[nodes] = trace.api[name]
-            row[nodes] = np.arange(api_count)
-    first = len(calls)
-    time[first : first + span_count] = spans.end[stream_order]
-    is_task[first : first + span_count] = True
-    kernel[first : first + span_count] = spans.kernel[stream_order]
-    of_task, of_comm = spans.task[stream_order], spans.comm[stream_order]
-    row[first : first + span_count] = of_task
+            row[nodes] = np.arange(api_count, dtype=np.int32)
+    time[first:behind] = np.take(spans.end, order)
+    lasted = narrow(time[first:behind] - np.take(spans.start, order))
+    of_task, of_comm = spans.task[order], spans.comm[order]
+    row[first:behind] = of_task
     task[of_task[of_task >= 0]] = first + np.flatnonzero(of_task >= 0)
     collective = np.full(len(trace.comm), -1, np.int64)
     collective[of_comm[of_comm >= 0]] = first + np.flatnonzero(of_comm >= 0)
     member = owner >= 0
     task[member] = collective[owner[member]]
-    begun = spans.start[stream_order]
-    return Chains(chain, time, first, begun, is_task, kernel, row, call_start, call_end, task, collective, member, hidden, outer)
+    kernels = np.take(spans.kernel, order)
+    return Chains(heads, time, first, lasted, kernels, row, call_start, call_end, task, collective, member, hidden, outer)
 
 
-def _by_thread(trace: Trace, rows: Array) -> Array:
-    """Moments (2 * row + 1 at its end) by thread and time; at one time: ends, inner ones first, then starts, outer first."""
+def _moments(trace: Trace, rows: Array) -> tuple[Array, Array, Array]:
+    """(place of the start and of the end of each of these calls, which come by thread and start, among the moments by thread and
+    time; the first moment of each thread). At one time: ends, inner ones first, then starts, outer first."""
     if not len(rows):
-        return np.zeros(0, np.int64)
-    start, end = trace.api["start"][rows].astype(np.int64), trace.api["end"][rows].astype(np.int64)
-    thread = trace.api["thread"][rows]
-    order = np.lexsort((-end, start, thread))
-    same = thread[order][1:] == thread[order][:-1]
-    moments = np.stack((2 * rows, 2 * rows + 1), axis=1)
-    if not (same & (start[order][1:] < end[order][:-1])).any():  # no call inside another
-        return moments[order].ravel()
+        return rows, rows, rows
+    start, end, thread = (np.take(trace.api[n], rows) for n in ("start", "end", "thread"))
+    same = thread[1:] == thread[:-1]
+    if not (same & (start[1:] < end[:-1])).any():  # no call inside another
+        begins = np.arange(0, 2 * len(rows), 2, dtype=np.int32)
+        return begins, begins + 1, 2 * np.flatnonzero(changes(thread))
     empty = start == end
-    both = np.concatenate((moments[:, 0], moments[:, 1]))
-    time = np.concatenate((start, end))
+    time, double = np.concatenate((start, end)), np.concatenate((thread, thread))
     phase = np.concatenate((np.ones(len(rows), np.int8), np.where(empty, 1, 0).astype(np.int8)))
     inner = np.concatenate((-end, np.where(empty, -end, -start)))
-    return both[np.lexsort((both, inner, phase, time, np.concatenate((thread, thread))))]
+    moment = np.concatenate((2 * rows, 2 * rows + 1))
+    order = np.lexsort((moment, inner, phase, time, double))
+    place = np.empty(2 * len(rows), np.int32)
+    place[order] = np.arange(2 * len(rows), dtype=np.int32)
+    return place[: len(rows)], place[len(rows) :], np.flatnonzero(changes(double[order]))
 
 
-def _outer(trace: Trace, waits: Array) -> Array:
-    """Per api row the waiting row of its thread that encloses it, else itself."""
+def _outer(trace: Trace, waits: Array, calls: Array) -> Array:
+    """Per api row the waiting row of its thread that encloses it, else itself. calls: all rows by thread and start."""
     own = np.arange(len(trace.api), dtype=np.int32)
-    if not waits.any():
+    at = np.flatnonzero(waits[calls[:-1]])
+    if not len(at):
         return own
-    thread, start, end = (trace.api[n].astype(np.int64) for n in ("thread", "start", "end"))
+    thread, start, end = (trace.api[n].astype(np.int64, copy=False) for n in ("thread", "start", "end"))
+    held, after = calls[at], calls[at + 1]
+    if not ((start[after] <= end[held]) & (thread[after] == thread[held])).any():  # what comes next begins later
+        return own
     waiting = np.flatnonzero(waits)
     waiting = waiting[np.lexsort((-end[waiting], start[waiting], thread[waiting]))]
     # Only the outermost of nested waiting calls can enclose others; later ones that end earlier lie inside it.
@@ -169,7 +196,11 @@ def _spans(trace: Trace, owner: Array) -> _Spans:
     """Task rows outside collectives, then collectives: on the stream of their first task, else on their own, else one chain
     (stream below zero) per group."""
     parts = []
-    if task := trace.task:
+    if (task := trace.task) and not trace.comm:
+        every, none = np.arange(len(task), dtype=np.int32), np.broadcast_to(np.int32(-1), len(task))
+        kernels = trace.tasks_of("kernel", "aicpu")
+        return _Spans(task["device"], task["stream"], task["start"], task["end"], kernels, every, none)
+    if task:
         rows = np.flatnonzero(owner < 0)
         device, stream, start, end = (task[n][rows].astype(np.int64) for n in ("device", "stream", "start", "end"))
         parts.append(_Spans(device, stream, start, end, trace.tasks_of("kernel", "aicpu")[rows], rows, np.full(len(rows), -1)))

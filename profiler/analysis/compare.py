@@ -17,13 +17,13 @@ import numpy as np
 
 from npu import events
 from profiler import intervals
-from profiler.analysis import breakdown, critical_path
+from profiler.analysis import breakdown, compare_sums, critical_path
 from profiler.analysis.calls import outer_calls
 from profiler.analysis.context import Context
 from profiler.analysis.groups import combined
 from profiler.findings import Comparison, Difference
 from profiler.intervals import Spans
-from profiler.trace import Array, Columns, Trace
+from profiler.trace import Array, Columns, Trace, Unreadable
 
 NOISE = 2  # times the larger MAD of the steps (view V18)
 COUNT_SHARE = 0.02  # occurrences that differ by less are the same number
@@ -38,12 +38,19 @@ class Side(NamedTuple):
     layers: dict[str, int]
     rows: dict[tuple[str, str], tuple[float, float, float]]
     deviation: int | None
+    steps: int
 
 
 def compare(a: Trace, b: Trace) -> Comparison:
-    """b against a, ns per step. The rows come by the size of their difference; rows equal on both sides are left out."""
-    contexts = Context(a), Context(b)
-    before, after = (_side(c) for c in contexts)
+    """b against a, ns per step. The rows come by the size of their difference; rows equal on both sides are left out. Profiles of
+    sums are compared by their sums. Unreadable for one that holds nothing to compare, and for sums against rows in time."""
+    bare = [compare_sums.sums_only(t) for t in (a, b)]
+    if any(bare) and not all(bare):
+        raise Unreadable(
+            f"{(a, b)[bare.index(True)].source} holds sums without rows in time, the other profile has them",
+            "compare two profiles of one kind: two timelines (or files of kernels), or two tables of the same name",
+        )
+    before, after = (_side_of_sums(t) if all(bare) else _side(Context(t)) for t in (a, b))
     known = [s.deviation for s in (before, after) if s.deviation is not None]
     noise = NOISE * max(known) if len(known) == 2 else None
     layers = tuple(_layer(name, before, after, noise) for name in LAYERS)
@@ -51,10 +58,10 @@ def compare(a: Trace, b: Trace) -> Comparison:
     rows = [_row(layer, name, before.rows.get((layer, name)), after.rows.get((layer, name))) for layer, name in names]
     changed = sorted((r for r in rows if r.kind != "same"), key=lambda r: -abs(r.b_ns - r.a_ns))
     missing = tuple((f"{side}: {m.what}", m.why) for side, t in (("A", a), ("B", b)) for m in t.missing)
-    judged = [c.steps.judged for c in contexts]
     return Comparison(
-        str(a.source), str(b.source), judged[0], judged[1], before.wall, after.wall, noise, layers, tuple(changed), missing
-    )
+        str(a.source), str(b.source), before.steps, after.steps, before.wall, after.wall, noise, layers, tuple(changed), missing,
+        all(bare),
+    )  # fmt: skip
 
 
 def pairs(a: Sequence[Trace], b: Sequence[Trace]) -> list[tuple[Trace, Trace]]:
@@ -76,7 +83,18 @@ def _side(context: Context) -> Side:
             rows[layer, name] = old[0] + new[0], old[1] + new[1], old[2] + new[2]
     lengths = (steps.ends - steps.starts)[len(steps.starts) - steps.judged :]
     deviation = int(np.median(np.abs(lengths - np.median(lengths)))) if steps.steady else None
-    return Side(sum(layers.values()), layers, rows, deviation)
+    return Side(sum(layers.values()), layers, rows, deviation, steps.judged)
+
+
+def _side_of_sums(trace: Trace) -> Side:
+    layers = dict.fromkeys(LAYERS, 0) | compare_sums.layers(trace)
+    wall = sum(layers.values())
+    if not wall:
+        raise Unreadable(
+            f"{trace.source} holds nothing that can be compared",
+            "give profiles with kernels, calls or collectives, or their sums (step_trace_time, op_statistic, api_statistic)",
+        )
+    return Side(wall, layers, compare_sums.rows(trace), compare_sums.deviation(trace), compare_sums.steps_of(trace))
 
 
 def _layers(context: Context) -> dict[str, int]:

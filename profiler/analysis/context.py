@@ -20,10 +20,11 @@ import numpy as np
 from npu import soc
 from profiler.analysis import breakdown, critical_path, gaps, graph, medians, steps
 from profiler.analysis.calls import outer_calls
+from profiler.analysis.draft import Draft
 from profiler.analysis.edits import Edit
 from profiler.analysis.launches import join
 from profiler.analysis.own_time import OwnTimes, own_times
-from profiler.analysis.replay import Draft, Replay
+from profiler.analysis.replay import Replay
 from profiler.analysis.views.all import Views
 from profiler.analysis.views.basis import Basis
 from profiler.analysis.views.collectives import Collectives, collectives
@@ -118,11 +119,14 @@ class Context:
     @cached_property
     def quality(self) -> ReplayQuality:
         """The window measured, replayed with class medians, and the explained share of the critical path."""
-        if not len(self.replay.goals):
+        goals = self.replay.goals
+        if not len(goals):
             return ReplayQuality(self.length, self.length, 1.0)
         draft = Draft(self.trace, self.launches, self.graph)
-        medians.to_medians(draft, self.replay.goals)
-        off = int(draft.sweep().times(self.replay.goals).max()) - self.replay.end  # what follows the last row stays
+        medians.to_medians(draft, goals)
+        if int(draft.link.min()) >= 0 and int(draft.after.min()) >= 0:  # nothing ends before what stands before it
+            goals = self.replay.ends
+        off = int(draft.sweep().times(goals).max()) - self.replay.end  # what follows the last row stays
         unexplained = critical_path.unexplained(self.graph, self.path, self.window)
         return ReplayQuality(self.length, max(0, self.length + off), max(0.0, 1 - unexplained / self.length))
 

@@ -14,28 +14,28 @@ def on_path(graph: Graph, goals: Array) -> Array:
     From a node the path goes to what held it longest: an edge whose source plus weight equals the node's base, else the
     node before it on its chain. Runs without a binding edge are taken in one step.
     """
-    count = len(graph.time)
-    mask = np.zeros(count + 1, np.int64)
+    mask = np.zeros(len(graph.time), bool)
     if not len(goals):
-        return mask[:-1].astype(bool)
-    base = graph.time - graph.after
-    binding = np.flatnonzero(graph.time[graph.source] + graph.weight == base[graph.target])
-    via = np.full(count, -1, np.int64)
+        return mask
+    room = np.take(graph.time, graph.target) - np.take(graph.time, graph.source)
+    binding = np.flatnonzero(room == graph.weight + np.take(graph.after, graph.target).astype(np.int64, copy=False))
+    via = np.full(len(mask), -1, np.int32)
     via[graph.target[binding]] = graph.source[binding]
     # Where a chain link binds as well, the path stays on its chain: fewer changes, same length.
-    held = np.zeros(count, bool)
-    held[1:] = graph.linked[1:] & (graph.time[:-1] + graph.link[1:] == base[1:])
-    via[held] = -1
-    stop = np.maximum.accumulate(np.where(held, 0, np.arange(count)))  # first node of the run that leads here
-    node = int(goals[np.argmax(graph.time[goals])])
+    room = np.diff(graph.time, prepend=0)
+    room -= graph.after
+    held = graph.linked & (room == graph.link)
+    del room
+    places = np.arange(len(mask), dtype=np.int32)
+    places[held] = 0
+    stop = np.maximum.accumulate(places, out=places)  # first node of the run that leads here
+    node = int(goals[np.argmax(np.take(graph.time, goals))])
     while True:
         head = int(stop[node])
-        mask[head] += 1
-        mask[node + 1] -= 1
-        if via[head] < 0:
-            break
+        mask[head : node + 1] = True
         node = int(via[head])
-    return np.cumsum(mask[:-1]) > 0
+        if node < 0:
+            return mask
 
 
 def rows(graph: Graph, goals: Array, window: tuple[int, int]) -> list[tuple[str, int]]:
@@ -53,7 +53,13 @@ def rows(graph: Graph, goals: Array, window: tuple[int, int]) -> list[tuple[str,
 
 def unexplained(graph: Graph, path: Array, window: tuple[int, int]) -> int:
     """Time on the path inside the window that no edge explains, beyond the usual dispatch gap, ns."""
-    inside = path & (graph.time > window[0]) & (graph.time <= window[1])
+    nodes = np.flatnonzero(path)
+    time = np.take(graph.time, nodes)
+    nodes = nodes[(time > window[0]) & (time <= window[1])]
     # A chain link carries the usual gap already; what it leaves of the floor is let pass.
-    allowed = np.maximum(max(GAP_FLOOR, graph.gap_floor) - np.where(graph.chains.is_task, graph.link, 0)[inside], 0)
-    return int(np.maximum(graph.residual_of(np.flatnonzero(inside)) - allowed, 0).sum())
+    allowed = np.full(len(nodes), max(GAP_FLOOR, graph.gap_floor))
+    tasks, _ = graph.chains.tasks_among(nodes)
+    allowed[tasks] -= graph.link[nodes[tasks]]
+    unexplained = graph.residual_of(nodes)
+    unexplained -= np.maximum(allowed, 0, out=allowed)
+    return int(unexplained[unexplained > 0].sum())

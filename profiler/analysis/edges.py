@@ -10,7 +10,7 @@ from npu import soc
 from npu.cost import call_ns
 from profiler.analysis.calls import SYNC_DEVICE, SYNC_EVENT, SYNC_STREAM, blocking, column
 from profiler.analysis.chains import Chains
-from profiler.analysis.groups import changes
+from profiler.analysis.groups import changes, numbered
 from profiler.analysis.launches import Launches
 from profiler.trace import Array, Trace
 
@@ -29,11 +29,16 @@ class Edges(NamedTuple):
     def joined(cls, *groups: tuple[int, tuple[Array, Array, Array, Array]]) -> Edges:
         """Groups of (kind, (sources, targets, weights, owners)) as one table."""
         kind = np.concatenate([np.full(len(g[0]), k, np.int8) for k, g in groups])
-        source, target, weight, owner = (np.concatenate([g[i] for _, g in groups]).astype(np.int64) for i in range(4))
+        source, target, owner = (np.concatenate([g[i] for _, g in groups]).astype(np.int32, copy=False) for i in (0, 1, 3))
+        weight = np.concatenate([g[2] for _, g in groups]).astype(np.int64, copy=False)
         return cls(source, target, weight, owner, kind)
 
     def take(self, index: Array) -> Edges:
         return Edges(*(c[index] for c in self))
+
+    def only(self, mask: Array) -> Edges:
+        """The edges of a mask; themselves where it holds all."""
+        return self if mask.all() else self.take(mask)
 
 
 Group = tuple[Array, Array, Array, Array]
@@ -48,20 +53,24 @@ def launched(trace: Trace, launches: Launches, chains: Chains) -> Group:
         return NONE, NONE, NONE, NONE
     row = launches.row[tasks]
     if len(tasks):
-        tasks = tasks[np.lexsort((trace.task["start"][tasks], trace.task["stream"][tasks], row))]
-        row, stream = launches.row[tasks], trace.task["stream"][tasks]
-        heads = np.concatenate(([True], (row[1:] != row[:-1]) | (stream[1:] != stream[:-1])))
-        tasks, row = tasks[heads], row[heads]
-    nodes = np.concatenate((chains.task[tasks], chains.collective[ops])).astype(np.int64)
-    row = np.concatenate((row, calls)).astype(np.int64)
-    lead = np.maximum(chains.start_of(nodes) - trace.api["start"][row], 0)
-    names, group = np.unique(trace.api["name"][row], return_inverse=True)
-    shortest = np.full(len(names), np.iinfo(np.int64).max)
+        stream, start = np.take(trace.task["stream"], tasks), np.take(trace.task["start"], tasks)
+        order = np.lexsort((start, stream, row))
+        heads = changes(np.take(row, order), np.take(stream, order))
+        tasks = tasks[order if heads.all() else order[heads]]
+        row = np.take(launches.row, tasks)
+    nodes = np.concatenate((np.take(chains.task, tasks), chains.collective[ops])) if len(ops) else np.take(chains.task, tasks)
+    row = np.concatenate((row, calls)) if len(ops) else row
+    begun = np.take(trace.api["start"], row)
+    lead = chains.start_of(nodes)
+    lead -= begun
+    np.maximum(lead, 0, out=lead)
+    group, count = numbered(np.take(trace.api["name"], row))
+    shortest = np.full(count, np.iinfo(np.int64).max)
     np.minimum.at(shortest, group, lead)
-    length = (trace.api["end"] - trace.api["start"])[row]
-    flag = column(trace, "api", "blocking")[row]
-    weight = np.where(flag == 0, np.minimum(shortest[group], length), shortest[group])
-    return chains.call_start[chains.outer[row]], nodes, weight, row
+    weight = np.take(shortest, group)
+    length = np.take(trace.api["end"], row) - begun
+    np.minimum(weight, length, out=weight, where=np.take(column(trace, "api", "blocking"), row) == 0)
+    return np.take(chains.call_start, np.take(chains.outer, row)), nodes, weight, row
 
 
 def _bare_collectives(trace: Trace, chains: Chains) -> tuple[Array, Array]:
@@ -204,7 +213,7 @@ def own_cost(trace: Trace, rows: Array) -> Array:
 def engine(trace: Trace, chains: Chains) -> Group:
     """Tasks of different streams that need the same engine and ran one after the other keep their order: copies of one
     direction, and kernels whose cores together exceed the chip's."""
-    if not trace.task:
+    if not trace.task or (trace.task["stream"] == trace.task["stream"][0]).all():
         return NONE, NONE, NONE, NONE
     groups = []
     copies = np.flatnonzero(trace.tasks_of("copy", "memset") & ~chains.member)

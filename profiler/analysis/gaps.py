@@ -44,8 +44,17 @@ def idle(trace: Trace, launches: Launches, device: int, window: tuple[int, int])
         if trace.task
         else np.zeros(0, np.int64)
     )
-    rows = rows[np.argsort(trace.task["start"][rows], kind="stable")] if len(rows) else rows
-    at = np.searchsorted(trace.task["start"][rows], ends) if len(rows) else np.zeros(len(ends), np.int64)
-    following = np.where(at < len(rows), rows[np.minimum(at, len(rows) - 1)], -1) if len(rows) else np.full(len(ends), -1)
-    launch = np.where(following >= 0, launches.time[np.maximum(following, 0)], ends) if len(rows) else ends
-    return Gaps(starts, ends, narrow(following), narrow(np.clip(launch, starts, ends) - starts))
+    if not len(rows):
+        return Gaps(starts, ends, np.full(len(ends), -1, np.int32), narrow(ends - starts))
+    begun = np.take(trace.task["start"], rows)
+    if (begun[1:] < begun[:-1]).any():
+        rows = rows[np.argsort(begun, kind="stable")]
+        begun = np.take(trace.task["start"], rows)
+    at = np.searchsorted(begun, ends)
+    following = np.take(rows, at, mode="clip")
+    launch = np.take(launches.time, following)
+    none = at == len(rows)
+    following[none], launch[none] = -1, ends[none]
+    late = np.clip(launch, starts, ends, out=launch)
+    late -= starts
+    return Gaps(starts, ends, narrow(following), narrow(late))

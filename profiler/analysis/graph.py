@@ -11,6 +11,7 @@ constrain its start. Weights are clamped so that the measured times fit every ed
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +20,7 @@ import numpy as np
 from profiler.analysis.calls import blocking
 from profiler.analysis.chains import Chains, lay_out
 from profiler.analysis.edges import Edges, engine, launched, own_cost, recorded, waited
-from profiler.analysis.groups import narrow
+from profiler.analysis.groups import narrow, room_for
 from profiler.analysis.host_edges import backwards, handed_over, queue_full
 from profiler.analysis.launches import Launches
 from profiler.analysis.sweep import Condensed, condense
@@ -76,16 +77,29 @@ class Graph:
         return floor
 
     @property
+    def floored(self) -> Array:
+        """Mask over nodes: those with a floor."""
+        mask = np.zeros(len(self.time), bool)
+        mask[self.rooted] = True
+        return mask
+
+    def floor_of(self, nodes: Array) -> Array:
+        """The least time of these nodes, NEVER for those without one."""
+        if not len(self.rooted):
+            return np.full(len(nodes), NEVER)
+        at = np.minimum(np.searchsorted(self.rooted, nodes), len(self.rooted) - 1)
+        return np.where(self.rooted[at] == nodes, self.begins[at], NEVER)
+
+    @property
     def residual(self) -> Array:
         """What no edge explains of each node's time."""
         return self.residual_of(np.arange(len(self.time)))
 
     def residual_of(self, nodes: Array) -> Array:
         """What no edge explains of these nodes' times."""
-        residual: Array = self.after[nodes].astype(np.int64)
-        at = nodes - self.chains.first_task
-        tasks = (at >= 0) & (at < len(self.length))
-        residual[tasks] -= self.length[at[tasks]]
+        residual: Array = np.take(self.after, nodes).astype(np.int64, copy=False)
+        mine, at = self.chains.tasks_among(nodes)
+        residual[mine] -= np.take(self.length, at)
         return residual
 
     def earlier(self, left: Array, right: Array) -> Array:
@@ -95,15 +109,14 @@ class Graph:
     @cached_property
     def shape(self) -> Condensed:
         """The graph condensed for sweeps."""
-        floored = np.zeros(len(self.time), bool)
-        floored[self.rooted] = True
-        return condense(self.linked, floored, self.source, self.target, self.time, self.depth)
+        return condense(self.linked, self.floored, self.source, self.target, self.time, self.depth)
 
 
 def build(trace: Trace, launches: Launches, collectives: Collectives) -> Graph:
     """The graph of one trace. Linear in rows but for sorting."""
-    chains = lay_out(trace, blocking(trace))
-    time, constrained = chains.time, chains.start
+    waits = blocking(trace)
+    chains = lay_out(trace, waits)
+    time, length = chains.time, chains.lasted
     ends = chains.call_end
     handed, back, full = handed_over(trace, chains), backwards(trace, chains), queue_full(trace, launches, chains)
     edges = Edges.joined(
@@ -115,58 +128,77 @@ def build(trace: Trace, launches: Launches, collectives: Collectives) -> Graph:
         (QUEUE, back[:4]),
         (QUEUE, full[:4]),
     )
-    matched = np.unique(edges.target[edges.kind == EVENT])
-    constrained[matched] = time[matched]  # a wait task is over when its record is: it has no length of its own
-    external, arrival = _arrivals(collectives, chains)
-    room = constrained[edges.target] - time[edges.source]
-    fits = (room >= -CLOCK_SLOP) & (time[edges.source] <= time[edges.target])
+    matched = edges.target[edges.kind == EVENT]
+    if len(matched):  # a wait task is over when its record is: it has no length of its own
+        length = length.copy()
+        length[matched - chains.first_task] = 0
+
+    def constrained(nodes: Array) -> Array:
+        """What holds these nodes holds them until then: tasks begin, calls return."""
+        moment: Array = np.take(time, nodes)
+        mine, at = chains.tasks_among(nodes)
+        moment[mine] -= np.take(length, at)
+        return moment
+
+    came = np.take(time, edges.source)
+    room = constrained(edges.target)
+    room -= came
+    fits = (room >= -CLOCK_SLOP) & (came <= np.take(time, edges.target))
     dropped = int((~fits).sum())
-    edges = edges.take(fits)
-    weight = np.minimum(edges.weight, room[fits])
+    edges = edges._replace(weight=np.minimum(edges.weight, room)).only(fits)
+    del came, room, fits  # 8 bytes an edge each; below, 8 bytes a node
 
-    linked = np.zeros(len(time), bool)
-    linked[1:] = (chains.chain[1:] == chains.chain[:-1]) & (time[1:] >= time[:-1])
-    before = np.concatenate(([0], time[:-1]))
-    gap = constrained - before
+    linked = np.ones(len(time), bool)
+    linked[1:] = time[1:] >= time[:-1]
+    linked[chains.heads] = False
+    gap = np.diff(time, prepend=0)
+    gap[chains.tasks] -= length
     floor_gap = _gap_floor(trace, launches, chains, gap, linked)
-    link = np.where(chains.is_task, np.minimum(gap, floor_gap), gap)
-    rows = np.flatnonzero(blocking(trace)) if trace.api else np.zeros(0, np.int64)
+    np.minimum(gap[chains.tasks], floor_gap, out=gap[chains.tasks])
+    rows = np.flatnonzero(waits)
     if len(rows):
-        link[ends[rows]] = np.minimum(gap[ends[rows]], own_cost(trace, rows))
+        gap[ends[rows]] = np.minimum(gap[ends[rows]], own_cost(trace, rows))
     for queue in (handed, back, full):
-        np.minimum.at(link, queue.target, queue.link)
-    link[~linked] = 0
+        np.minimum.at(gap, queue.target, queue.link)
+    gap[~linked] = 0
+    link = narrow(gap)
+    del gap
 
-    depth = depths(time, chains.position, linked, edges)
+    depth = depths(time, lambda: chains.position, linked, edges)
     sound = stands_before(time, depth, edges.source, edges.target)
     dropped += int((~sound).sum())
-    edges, weight = edges.take(sound), weight[sound]
-    base = np.where(linked, before + link, NEVER)
-    del before, gap  # 8 bytes a node each
-    np.maximum.at(base, edges.target, time[edges.source] + weight)
-    rooted = base == NEVER
-    base[rooted] = constrained[rooted]
-    held, own_floor = arrival - base[external], np.where(rooted[external], constrained[external], NEVER)
-    base[external] = constrained[external] = arrival
-    rooted[external] = True
-    roots = np.flatnonzero(rooted).astype(np.int32)
-    block = slice(chains.first_task, chains.first_task + len(chains.begun))
-    order = np.argsort(edges.target, kind="stable")
-    edges, weight = edges.take(order), weight[order]
+    edges = edges.only(sound)
+    after = np.diff(time, prepend=0)
+    after -= link
+    loose = np.flatnonzero(~linked)
+    after[loose] = -NEVER
+    np.minimum.at(after, edges.target, np.take(time, edges.target) - np.take(time, edges.source) - edges.weight)
+    roots = loose[after[loose] == -NEVER]
+    after[roots] = time[roots] - constrained(roots)
+    external, arrival = _arrivals(collectives, chains)
+    held = arrival - (time[external] - after[external])
+    own_floor = np.where(np.isin(external, roots), constrained(external), NEVER)
+    after[external] = time[external] - arrival
+    if len(external):
+        length = room_for(length.copy(), after[external])
+        length[external - chains.first_task] = after[external]
+        roots = np.union1d(roots, external)
+    if (edges.target[1:] < edges.target[:-1]).any():
+        edges = edges.take(np.argsort(edges.target, kind="stable"))
     return Graph(
         chains,
         time,
         linked,
-        narrow(link),
-        roots,
-        base[roots],
-        narrow(time - base),
-        time[block] - constrained[block],
-        narrow(edges.source),
-        narrow(edges.target),
-        narrow(weight),
+        link,
+        roots.astype(np.int32),
+        time[roots] - after[roots],
+        narrow(after),
+        narrow(length),
+        edges.source,
+        edges.target,
+        narrow(edges.weight),
         edges.kind,
-        narrow(edges.owner),
+        edges.owner,
         depth.astype(np.min_scalar_type(int(depth.max(initial=0)))),
         floor_gap,
         dropped,
@@ -189,17 +221,19 @@ def _gap_floor(trace: Trace, launches: Launches, chains: Chains, gap: Array, lin
     if not trace.task:
         return 0
     kernels = np.flatnonzero(trace.tasks_of("kernel", "aicpu"))
-    nodes = chains.task[kernels]
-    pairs = linked[nodes] & (gap[nodes] >= 0) & chains.kernel[np.maximum(nodes - 1, 0)]
-    queued = pairs & (launches.time[kernels] <= chains.time[nodes - 1] - QUEUED)
+    nodes = np.take(chains.task, kernels)
+    between = np.take(gap, nodes)
+    pairs = np.take(linked, nodes) & (between >= 0) & chains.is_kernel(np.maximum(nodes - 1, 0))
+    queued = pairs & (np.take(launches.time, kernels) <= np.take(chains.time, nodes - 1, mode="clip") - QUEUED)
     if queued.sum() >= PAIRS_MIN:
-        return int(np.percentile(gap[nodes[queued]], 10))
-    return int(min(gap[nodes[pairs]].min(), GAP_FLOOR)) if pairs.any() else 0
+        return int(np.percentile(between[queued], 10))
+    return int(min(between[pairs].min(), GAP_FLOOR)) if pairs.any() else 0
 
 
-def depths(time: Array, position: Array, linked: Array, edges: Edges) -> Array:
-    """Depth of each node among the edges that take no time: with it, order by time is a topological order."""
-    ties = time[edges.source] == time[edges.target]
+def depths(time: Array, position: Callable[[], Array], linked: Array, edges: Edges) -> Array:
+    """Depth of each node among the edges that take no time: with it, order by time is a topological order. position: of each
+    node on its chain, asked for where rows of one moment form a circle."""
+    ties = np.take(time, edges.source) == np.take(time, edges.target)
     after = np.flatnonzero(linked[1:] & (time[1:] == time[:-1])) + 1
     sources = np.concatenate((edges.source[ties], after - 1))
     targets = np.concatenate((edges.target[ties], after))
@@ -210,12 +244,12 @@ def depths(time: Array, position: Array, linked: Array, edges: Edges) -> Array:
             break
         np.maximum.at(depth, targets[deeper], depth[sources[deeper]] + 1)
         if depth.max() > len(sources):  # a circle of simultaneous rows: keep the chains, their other edges go
-            return position
+            return position()
     return depth
 
 
 def stands_before(time: Array, depth: Array, left: Array, right: Array) -> Array:
-    before, after = time[left], time[right]
+    before, after = np.take(time, left), np.take(time, right)
     tied = np.flatnonzero(before == after)
     result: Array = before < after
     a, b = left[tied], right[tied]

@@ -24,7 +24,8 @@ def numbered(values: Array) -> tuple[Array, int]:
     at = values - values.dtype.type(low) if narrow else values.astype(np.int64) - low
     seen = np.zeros(span, bool)
     seen[at] = True
-    rank = np.cumsum(seen) - 1
+    rank = np.cumsum(seen, dtype=np.int32)
+    rank -= 1
     return np.take(rank, at), int(rank[-1]) + 1
 
 
@@ -36,7 +37,7 @@ def combined(*columns: Array) -> Array:
         if found == 1:
             number, found = position, count
         elif count > 1:
-            number, found = numbered(number * count + position)
+            number, found = numbered(number.astype(np.int64) * count + position)
     return number
 
 
@@ -52,11 +53,11 @@ def distinct(*columns: Array) -> tuple[Array, Array]:
 def kinds(table: Columns, names: Sequence[str]) -> tuple[Array, Array]:
     """(the distinct combinations of some columns of a table, number of the combination per row) as `distinct` gives them; columns
     that follow from one other column are told apart by that one."""
-    lookups = [one for name in names if (one := table.lookup(name)) is not None]
-    if len(lookups) < len(names) or any(other.index is not lookups[0].index for other in lookups):
+    index = shared_index(table, names)
+    if index is None:
         found, number = distinct(*(table[name] for name in names))
         return found, number.astype(np.int32)
-    index = lookups[0].index
+    lookups = [one for name in names if (one := table.lookup(name)) is not None]
     size = len(lookups[0].values)
     place = np.where(index < 0, index + size, index)
     used = np.flatnonzero(np.bincount(place, minlength=size))
@@ -64,6 +65,13 @@ def kinds(table: Columns, names: Sequence[str]) -> tuple[Array, Array]:
     of_place = np.zeros(size, np.int32)
     of_place[used] = number
     return found, np.take(of_place, place)
+
+
+def shared_index(table: Columns, names: Sequence[str]) -> Array | None:
+    """The column all of these columns of a table follow from; None where there is no such one."""
+    lookups = [table.lookup(name) for name in names]
+    first = lookups[0] if lookups else None
+    return first.index if first is not None and all(one is not None and one.index is first.index for one in lookups) else None
 
 
 def narrow(values: Array) -> Array:
@@ -82,6 +90,16 @@ def order_by(number: Array) -> Array:
     """Rows by a small non-negative number, stable: a radix sort where the numbers fit 16 bits."""
     small = not len(number) or int(number.max()) <= np.iinfo(np.uint16).max
     return np.argsort(number.astype(np.uint16) if small else number, kind="stable")
+
+
+def largest(values: Array, most: int) -> Array:
+    """Places of the `most` largest values, the largest first, of equal ones the earlier first."""
+    if len(values) <= most:
+        places = np.arange(len(values))
+    else:
+        places = np.flatnonzero(values >= np.partition(values, len(values) - most)[len(values) - most])
+    order: Array = places[np.argsort(-values[places], kind="stable")[:most]]
+    return order
 
 
 def changes(*columns: Array) -> Array:

@@ -8,6 +8,7 @@ from importlib import resources
 
 import numpy as np
 
+from profiler.analysis.groups import distinct
 from profiler.trace import Array, Trace
 
 # In order of priority: what two rows of one moment say, the earlier class explains.
@@ -33,10 +34,10 @@ def class_of(name: str) -> str:
 def classes(trace: Trace) -> Array:
     """Per api row the index of its class in CALLS."""
     if not trace.api:
-        return np.zeros(0, np.int64)
-    names, position = np.unique(trace.api["name"], return_inverse=True)
-    codes = np.array([CALLS.index(class_of(trace.strings[int(n)])) for n in names], np.int64)
-    found: Array = codes[position]
+        return np.zeros(0, np.int8)
+    names, place = distinct(trace.api["name"])
+    codes = np.array([CALLS.index(class_of(trace.strings[int(n)])) for n in names[:, 0]], np.int8)
+    found: Array = np.take(codes, place)
     return found
 
 

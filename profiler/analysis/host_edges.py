@@ -86,7 +86,7 @@ def _between(trace: Trace, chains: Chains, puts: Array, gets: Array, waited: Arr
     if not len(puts):
         return NOTHING
     marker, api = trace.marker, trace.api
-    nodes = np.flatnonzero(~chains.is_task & (chains.chain >= 0))
+    nodes = np.arange(chains.first_task)
     thread, time = api["thread"][chains.row[nodes]].astype(np.int64), chains.time[nodes]
     low = min(int(time.min()), int(marker["start"].min()))
     scale = max(int(time.max()), int(marker["end"].max())) - low + 2

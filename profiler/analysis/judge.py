@@ -31,7 +31,6 @@ SAME_COST = (
     ("copy-exposed", "preprocess-on-device"),
     ("copy-exposed", "one-stream"),
     ("device-wide-sync", "sync-every-submit"),
-    ("implicit-sync", "sync-every-submit"),
     ("post-process-serial", "host-preprocess"),
     ("host-preprocess", "sync-every-submit"),
     ("post-process-serial", "sync-every-submit"),
@@ -73,6 +72,21 @@ LAUNCH_CAUSES = (
     "pageable-copy",
 )
 
+# What else keeps the device idle between longer pieces of work.
+IDLE_CAUSES = (
+    "shape-churn",
+    "step-start-stall",
+    "preprocess-on-device",
+    "copy-exposed",
+    "small-copies",
+    "repeated-upload",
+    "ping-pong",
+    "sync-memset",
+    "host-sync-around-collective",
+    "one-stream",
+    "false-dependency",
+)
+
 # Findings that explain others: where the cause is worth half of the symptom or more, the symptom points to it.
 CAUSES = (
     ("shape-churn", "online-compile"),
@@ -100,6 +114,7 @@ CAUSES = (
     ("host-preprocess", "step-start-stall"),
     ("python-gc", "step-start-stall"),
     ("implicit-sync", "step-start-stall"),
+    ("implicit-sync", "sync-every-submit"),
     ("create-destroy-in-loop", "alloc-in-loop"),
     ("memory-trouble", "alloc-in-loop"),
     ("aicpu-on-path", "cast-storm"),
@@ -118,8 +133,10 @@ CAUSES = (
     ("retransmission", "exposed-communication"),
     ("collective-below-model", "exposed-communication"),
     *((cause, "launch-bound") for cause in LAUNCH_CAUSES),
+    *((cause, "device-idle-host") for cause in (*LAUNCH_CAUSES, *IDLE_CAUSES)),
 )
 EXPLAINS = 0.5
+EXPLAINS_IDLE = 0.1  # of what is said of idle time in general; anything more exact is the better word
 # The same, however large the symptom's gain: it is what a wider cure of the same cause would bring at most.
 WIDER = frozenset({("host-preprocess", "preprocess-on-device")})
 
@@ -197,7 +214,8 @@ def settled(findings: Sequence[Finding]) -> list[Finding]:
     causes: dict[str, str] = {}
     for explains, explained in CAUSES:
         both = explains in total and explained in total and explained not in causes
-        if both and (total[explains] >= EXPLAINS * total[explained] or (explains, explained) in WIDER):
+        share = EXPLAINS_IDLE if explained == "device-idle-host" else EXPLAINS
+        if both and (total[explains] >= share * total[explained] or (explains, explained) in WIDER):
             causes[explained] = explains
     for pair in SAME_COST:
         if all(id in total and id not in causes for id in pair):

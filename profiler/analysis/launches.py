@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from profiler.analysis.calls import column
-from profiler.analysis.groups import changes
+from profiler.analysis.groups import SPREAD
 from profiler.trace import Array, Trace
 
 
@@ -33,23 +33,45 @@ def join(trace: Trace) -> Launches:
         return Launches(row, first, last, kernels, np.zeros(0, np.int64))
     known = np.flatnonzero(api_ids >= 0)
     if len(known):
-        known = known[np.lexsort((trace.api["start"][known], api_ids[known]))]
-        where = np.flatnonzero(changes(api_ids[known]))
-        ids = api_ids[known[where]]
-        at = np.minimum(np.searchsorted(ids, task_ids), len(ids) - 1)
-        hit = (task_ids >= 0) & (ids[at] == task_ids)
-        row[hit] = known[where[at[hit]]]
+        row = _owners(np.take(api_ids, known), np.take(trace.api["start"], known), known, task_ids)
     hits = np.flatnonzero(row >= 0)
-    late = hits[np.argsort(-trace.task["start"][hits], kind="stable")]
-    first[row[late]] = late
-    late = hits[np.argsort(trace.task["end"][hits], kind="stable")]
-    last[row[late]] = late
-    work = hits[trace.tasks_of("kernel", "aicpu")[hits]]
-    np.add.at(kernels, row[work], 1)
+    calls = np.take(row, hits)
+    order = np.argsort(-np.take(trace.task["start"], hits), kind="stable")
+    first[np.take(calls, order)] = np.take(hits, order)
+    order = np.argsort(np.take(trace.task["end"], hits), kind="stable")
+    last[np.take(calls, order)] = np.take(hits, order)
+    if np.array_equal(first, last):  # one task a call
+        last = first
+    if len(hits):
+        kernels += np.bincount(calls[trace.tasks_of("kernel", "aicpu")[hits]], minlength=len(kernels)).astype(np.int32)
     time = trace.task["start"].astype(np.int64, copy=True)
     if len(hits):
-        time[hits] = trace.api["start"][row[hits]]
+        time[hits] = np.take(trace.api["start"], calls)
     return Launches(row, first, last, kernels, time)
+
+
+def _owners(ids: Array, starts: Array, rows: Array, wanted: Array) -> Array:
+    """Per wanted id the row with it that started first, -1 without one. Ids are counted where they lie close together."""
+    if (starts[1:] < starts[:-1]).any():
+        order = np.argsort(starts, kind="stable")
+        ids, rows = ids[order], rows[order]
+    found = np.full(len(wanted), -1, np.int32)
+    low = int(ids.min())
+    span = int(ids.max()) - low + 1
+    if span <= SPREAD * (len(ids) + len(wanted)) + 1024:
+        table = np.full(span, -1, np.int32)
+        table[ids[::-1] - low] = rows[::-1]  # of equal ids the first is written last
+        inside = (wanted >= max(low, 0)) & (wanted < low + span)
+        if inside.all():
+            return np.take(table, wanted - low)
+        found[inside] = np.take(table, wanted[inside] - low)
+        return found
+    order = np.argsort(ids, kind="stable")
+    ids, rows = ids[order], rows[order]
+    at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+    hit = (wanted >= 0) & (ids[at] == wanted)
+    found[hit] = rows[at[hit]]
+    return found
 
 
 def around(trace: Trace, launches: Launches, hidden: Array, rows: Array) -> tuple[Array, Array, Array]:

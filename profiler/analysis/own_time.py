@@ -16,20 +16,24 @@ from profiler.trace import Array, Trace
 class OwnTimes(NamedTuple):
     """Own time of threads before outer calls of the window, by thread and start; those without any are left out.
 
-    row: the call. before: the call before it. start, end: the time between them, inside the window. idle: how much of it the
+    row: the call. before: the call before it. start, length: the time between them, inside the window. idle: how much of it the
     device was idle, ns (of several devices the most idle one).
     """
 
     row: Array
     before: Array
     start: Array
-    end: Array
+    length: Array
     idle: Array
 
     @property
     def ns(self) -> Array:
-        length: Array = self.end - self.start
-        return length
+        return self.length.astype(np.int64)
+
+    @property
+    def end(self) -> Array:
+        end: Array = self.start + self.length
+        return end
 
     def only(self, mask: Array) -> OwnTimes:
         return OwnTimes(*(c[mask] for c in self))
@@ -49,4 +53,4 @@ def own_times(trace: Trace, outer: Array, window: tuple[int, int], idle: Iterabl
     most = np.zeros(len(row), np.int64)
     for gaps in idle:
         most = np.maximum(most, intervals.inside((gaps.starts, gaps.ends), start, end))
-    return OwnTimes(narrow(row), narrow(before), start, end, narrow(most))
+    return OwnTimes(narrow(row), narrow(before), start, narrow(end - start), narrow(most))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from profiler.analysis import critical_path, judge, settings
+from profiler.analysis import critical_path, heap, judge, settings
 from profiler.analysis.checklist import checklist
 from profiler.analysis.context import Context
 from profiler.analysis.latency import latency
@@ -39,6 +39,11 @@ def with_context(trace: Trace, all_findings: bool, views: bool) -> tuple[Report,
 
 
 def _judge(context: Context, all_findings: bool) -> Report:
+    with heap.kept():
+        return _judged(context, all_findings)
+
+
+def _judged(context: Context, all_findings: bool) -> Report:
     trace = context.trace
     by_rule = {rule.id: list(rule.run(context)) for rule in RULES}
     said = [f for found in by_rule.values() for f in found]

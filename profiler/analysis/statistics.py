@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from profiler.trace import Trace
+
+OUTLIER = 3.0  # times the median (spec of the analyzer, section 5)
+OUTLIERS_MOST = 0.2  # of the steps; with more of them they are a mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,8 @@ class OpSum:
 @dataclass(frozen=True, slots=True)
 class StepSums:
     """The steps of step_trace_time together, ns: computing, exposed (communication that no computation covers, with bubble),
-    overlapped, free, and bubble (receives of a pipeline)."""
+    overlapped, free, bubble (receives of a pipeline), and preparing (from the begin of a step to its first kernel, before all of
+    that)."""
 
     steps: int
     computing: int
@@ -56,6 +62,7 @@ class StepSums:
     overlapped: int
     free: int
     bubble: int
+    preparing: int = 0
 
     @property
     def whole(self) -> int:
@@ -64,14 +71,36 @@ class StepSums:
 
 
 def step_sums(trace: Trace) -> StepSums | None:
-    """What step_trace_time holds of one rank; None where the source has none, or the ranks of a whole cluster."""
+    """What step_trace_time holds of one rank, without single steps of over OUTLIER times the median (a checkpoint, a first step);
+    None where the source has none, or the ranks of a whole cluster."""
     table = _table(trace, "step_trace_time")
     steps = len(table.get("computing", []))
     if not steps or any(v is not None for v in table.get("type", [])):
         return None
-    names = ("computing", "communication_not_overlapped", "overlapped", "free", "bubble")
-    sums = [sum(int(v) for v in table.get(n, []) if isinstance(v, int | float)) for n in names]
-    return StepSums(steps, *sums)
+    names = ("computing", "communication_not_overlapped", "overlapped", "free", "bubble", "preparing")
+    odd = set(outliers(step_lengths(trace)))
+    sums = [
+        sum(int(v) for at, v in enumerate(table.get(n, [])) if at not in odd and isinstance(v, int | float)) for n in names
+    ]
+    return StepSums(steps - len(odd), *sums)
+
+
+def outliers(lengths: Sequence[int]) -> list[int]:
+    """Places of single steps that take over OUTLIER times the median; none where they are more than OUTLIERS_MOST of all."""
+    if not lengths:
+        return []
+    usual = median(lengths)
+    slow = [at for at, length in enumerate(lengths) if length > OUTLIER * usual]
+    return slow if len(slow) <= OUTLIERS_MOST * len(lengths) else []
+
+
+def step_lengths(trace: Trace) -> list[int]:
+    """Length of each step of step_trace_time, ns; empty where the source has none, or the ranks of a whole cluster."""
+    table = _table(trace, "step_trace_time")
+    if any(v is not None for v in table.get("type", [])):
+        return []
+    columns = [table.get(n, []) for n in ("computing", "communication_not_overlapped", "free")]
+    return [sum(int(v) for v in row if isinstance(v, int | float)) for row in zip(*columns, strict=False)]
 
 
 def op_sums(trace: Trace) -> list[OpSum]:

@@ -43,6 +43,13 @@ class Steps(NamedTuple):
         """Index of the step that holds each time, -1 outside all."""
         if not len(self.starts):
             return np.full(len(times), -1, np.int64)
+        if (times[1:] >= times[:-1]).all():  # each step is one stretch of them, and what follows it belongs to none
+            begins = np.searchsorted(times, self.starts)
+            behind = np.append(begins[1:], len(times))
+            ends = np.clip(np.searchsorted(times, self.ends), begins, behind)
+            numbers = np.stack((np.arange(len(begins)), np.full(len(begins), -1)), axis=1).ravel()
+            counts = np.stack((ends - begins, behind - ends), axis=1).ravel()
+            return np.repeat(np.append(-1, numbers), np.append(begins[0], counts))
         at = np.searchsorted(self.starts, times, side="right") - 1
         return np.where((at >= 0) & (times < self.ends[np.maximum(at, 0)]), at, -1)
 

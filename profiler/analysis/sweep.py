@@ -18,17 +18,16 @@ from profiler.trace import Array
 
 LOW = -(1 << 60)  # below every slack; a sum of two of them is still an int64
 NO_SOURCE, MANY = -1, -2
+BATCH = 1 << 16  # items
 
 
 class Condensed(NamedTuple):
-    """joint: of each node, the last one at or before it. nodes: of each joint. edge: first of each joint. item: of each joint.
+    """nodes: of each joint, ascending. edge: first of each joint, and where the last ones end. item: of each joint.
     first, last: joints of each item. chained: it continues the item before it. feeds: joint that feeds an item with one source,
-    NO_SOURCE, MANY. single: joints of items with one source. order: a topological one of the items. degree: edges of joints."""
+    NO_SOURCE, MANY. single: joints of items with one source. order: a topological one of the items."""
 
-    joint: Array
     nodes: Array
     edge: Array
-    degree: Array
     item: Array
     first: Array
     last: Array
@@ -37,19 +36,34 @@ class Condensed(NamedTuple):
     single: Array
     order: Array
 
+    @property
+    def heads(self) -> Array:
+        """The first node of each item."""
+        heads: Array = self.nodes[self.first]
+        return heads
+
+    def joint_of(self, nodes: Array) -> Array:
+        """The last joint at or before each of these nodes."""
+        joint: Array = np.searchsorted(self.nodes, nodes, side="right") - 1
+        return joint
+
 
 def condense(linked: Array, floored: Array, source: Array, target: Array, time: Array, depth: Array) -> Condensed:
     """The joints and items of a graph whose edges are sorted by target. The order is that of time, depth, number."""
-    is_joint = ~linked | floored
+    is_joint = ~linked
+    is_joint |= floored
     is_joint[target] = True
-    joint = np.cumsum(is_joint, dtype=np.int32) - 1
     nodes = np.flatnonzero(is_joint).astype(np.int32)
-    degree = np.bincount(joint[target], minlength=len(nodes)).astype(np.int32)
-    edge = np.cumsum(degree, dtype=np.int32) - degree
+    joint = np.cumsum(is_joint, dtype=np.int32)
+    joint -= 1
+    edge = np.zeros(len(nodes) + 1, np.int32)
+    degree = np.bincount(np.take(joint, target), minlength=len(nodes))
+    np.cumsum(degree, out=edge[1:])
     fed = np.full(len(nodes), NO_SOURCE, np.int32)
     fed[degree > 1] = MANY
-    single = degree == 1
-    fed[single] = joint[source[edge[single]]]
+    single = np.flatnonzero(degree == 1).astype(np.int32)
+    fed[single] = np.take(joint, np.take(source, np.take(edge, single)))
+    del joint, degree
     chained = linked[nodes]
     heads = np.ones(len(nodes), bool)
     heads[1:] = ~(chained[1:] & (fed[1:] >= 0) & (fed[1:] == fed[:-1]) & ~floored[nodes[1:]])
@@ -58,7 +72,7 @@ def condense(linked: Array, floored: Array, source: Array, target: Array, time: 
     last = np.append(first, len(nodes))[1:].astype(np.int32) - 1
     head = nodes[first]
     order = np.lexsort((depth[head], time[head]))
-    return Condensed(joint, nodes, edge, degree, item, first, last, chained[first], fed[first], np.flatnonzero(single), order)
+    return Condensed(nodes, edge, item, first, last, chained[first], fed[first], single, order)
 
 
 class Swept(NamedTuple):
@@ -72,74 +86,66 @@ class Swept(NamedTuple):
 
     def times(self, nodes: Array | None = None) -> Array:
         """Times of some nodes (all of them), ns."""
-        joint = self.shape.joint if nodes is None else self.shape.joint[nodes]
         item = self.shape.item
         if nodes is None:
-            times: Array = np.maximum(self.before[item], self.source[item] + self.adds)[joint]
+            slack = np.take(self.source, item)
+            slack += self.adds
+            np.maximum(slack, np.take(self.before, item), out=slack)
+            times: Array = np.repeat(slack, np.diff(np.append(self.shape.nodes, len(self.distance))))
             times += self.distance
             return times
+        joint = self.shape.joint_of(nodes)
         settled: Array = np.maximum(self.before[item[joint]], self.source[item[joint]] + self.adds[joint])
         settled += self.distance[nodes]
         return settled
 
 
 def sweep(
-    shape: Condensed,
-    linked: Array,
-    link: Array,
-    after: Array,
-    floor: Array,
-    source: Array,
-    target: Array,
-    weight: Array,
-    alive: Array | None,
+    shape: Condensed, link: Array, after: Array, floor: Array, source: Array, target: Array, weight: Array, alive: Array | None
 ) -> Swept:
-    """Times from costs. Edges sorted by target; `alive` masks those that still hold (None: all)."""
+    """Times from costs. floor: of the head of each item. Edges by target; `alive` masks those that still hold (None: all)."""
     distance = np.add(link, after, dtype=np.int64)
-    distance *= linked
-    np.cumsum(distance, out=distance)
-    cost = distance[source] + weight
-    cost += after[target]
-    cost -= distance[target]
+    np.cumsum(distance, out=distance)  # what stands across the borders of chains cancels out
+    cost = np.take(distance, source)
+    cost += weight
+    cost += np.take(after, target)
+    cost -= np.take(distance, target)
     if alive is not None:
         cost[~alive] = LOW
     nodes, first, last, feeds = shape.nodes, shape.first, shape.last, shape.feeds
     adds = np.full(len(nodes), LOW)
-    adds[shape.single] = cost[shape.edge[shape.single]]
-    _running_maximum(adds, shape)
+    adds[shape.single] = np.take(cost, np.take(shape.edge, shape.single))
+    many = np.flatnonzero(feeds == MANY)
+    begins = shape.edge[first[many]]
+    degree = shape.edge[first[many] + 1] - begins
+    edges = _ranges(begins, degree)
+    fan_cost = cost[edges].tolist()
+    del cost
+    _running_maximum(adds, shape, alive is None)
 
-    head = nodes[first]
-    rooted = np.maximum(floor[head] + after[head] - distance[head], LOW)
+    head = shape.heads
+    rooted = np.maximum(floor + after[head] - distance[head], LOW)
     safe = np.maximum(feeds, 0)
     from_item = np.where(feeds >= 0, shape.item[safe], feeds) if len(nodes) else feeds
-    items = _Items(
-        roots=rooted.tolist(),
-        chained=shape.chained.tolist(),
-        feeds=from_item.tolist(),
-        feed_adds=adds[safe].tolist(),
-        adds=adds[last].tolist(),
-    )
-    many = np.flatnonzero(feeds == MANY)
-    joints = first[many]
-    edges = _ranges(shape.edge[joints], shape.degree[joints])
-    from_joint = shape.joint[source[edges]]
+    items = _Items(rooted, shape.chained, from_item, adds[safe], adds[last])
+    from_joint = shape.joint_of(source[edges])
     fan = _Fans(
-        dict(zip(many.tolist(), np.cumsum(shape.degree[joints]).tolist(), strict=True)),
-        dict(zip(many.tolist(), shape.degree[joints].tolist(), strict=True)),
+        dict(zip(many.tolist(), np.cumsum(degree).tolist(), strict=True)),
+        dict(zip(many.tolist(), degree.tolist(), strict=True)),
         shape.item[from_joint].tolist(),
         adds[from_joint].tolist(),
-        cost[edges].tolist(),
+        fan_cost,
     )
-    before, fed = _visit(shape.order.tolist(), items, fan)
+    before, fed = _visit(shape.order, items, fan)
     return Swept(shape, distance, np.array(before, np.int64), np.array(fed, np.int64), adds)
 
 
 class _Items(NamedTuple):
-    roots: list[int]
-    chained: list[bool]
-    feeds: list[int]
-    feed_adds: list[int]
-    adds: list[int]
+    roots: Array
+    chained: Array
+    feeds: Array
+    feed_adds: Array
+    adds: Array
 
 
 class _Fans(NamedTuple):
@@ -152,52 +158,52 @@ class _Fans(NamedTuple):
     cost: list[int]
 
 
-def _visit(order: list[int], items: _Items, fan: _Fans) -> tuple[list[int], list[int]]:
+def _visit(order: Array, items: _Items, fan: _Fans) -> tuple[list[int], list[int]]:
     """S before each item, and S of what feeds it."""
-    roots, chained, feeds, feed_adds, adds = items
-    before = roots
-    fed = [LOW] * len(roots)
-    reached = [LOW] * len(roots)
-    for number in order:
-        best = roots[number]
-        if chained[number] and reached[number - 1] > best:
-            best = reached[number - 1]
-        origin = feeds[number]
-        if origin >= 0:
-            slack = before[origin]
-            other = fed[origin] + feed_adds[number]
-            if other > slack:
-                slack = other
-            before[number] = best
-            fed[number] = slack
-            slack += adds[number]
-            reached[number] = slack if slack > best else best
-            continue
-        if origin == MANY:
-            end = fan.end[number]
-            for edge in range(end - fan.degree[number], end):
-                origin = fan.item[edge]
+    before, fed, reached = ([LOW] * len(order) for _ in range(3))
+    for at in range(0, len(order), BATCH):  # numbers of Python take ten times the room of an array's
+        numbers = order[at : at + BATCH]
+        rows = zip(numbers.tolist(), *(c[numbers].tolist() for c in items), strict=True)
+        for number, best, chained, origin, feed_adds, adds in rows:
+            if chained and reached[number - 1] > best:
+                best = reached[number - 1]
+            if origin >= 0:
                 slack = before[origin]
-                other = fed[origin] + fan.adds[edge]
+                other = fed[origin] + feed_adds
                 if other > slack:
                     slack = other
-                slack += fan.cost[edge]
-                if slack > best:
-                    best = slack
-        before[number] = reached[number] = best
+                before[number] = best
+                fed[number] = slack
+                slack += adds
+                reached[number] = slack if slack > best else best
+                continue
+            if origin == MANY:
+                end = fan.end[number]
+                for edge in range(end - fan.degree[number], end):
+                    origin = fan.item[edge]
+                    slack = before[origin]
+                    other = fed[origin] + fan.adds[edge]
+                    if other > slack:
+                        slack = other
+                    slack += fan.cost[edge]
+                    if slack > best:
+                        best = slack
+            before[number] = reached[number] = best
     return before, fed
 
 
-def _running_maximum(values: Array, shape: Condensed) -> None:
-    """Running maxima within each item, in place; LOW counts as nothing."""
+def _running_maximum(values: Array, shape: Condensed, whole: bool) -> None:
+    """Running maxima within each item, in place; LOW counts as nothing. whole: only items of one joint may be LOW."""
     if len(shape.first) == len(values):
         return
-    known = values != LOW
-    base = np.minimum.reduceat(np.where(known, values, -LOW), shape.first)[shape.item]
+    known = None if whole else values != LOW
+    base = np.minimum.reduceat(values if known is None else np.where(known, values, -LOW), shape.first)
+    bases = np.take(base, shape.item)
     # The items are lifted above each other, so that one running maximum serves them all.
-    values -= base
-    values += 1
-    values[~known] = 0
+    values -= bases
+    if known is not None:
+        values += 1
+        values[~known] = 0
     height = int(values.max()) + 1
     if height < -LOW // len(shape.first):
         lift = shape.item * np.int64(height)
@@ -207,8 +213,12 @@ def _running_maximum(values: Array, shape: Condensed) -> None:
     else:
         for start, end in zip(shape.first.tolist(), (shape.last + 1).tolist(), strict=True):
             np.maximum.accumulate(values[start:end], out=values[start:end])
+    if known is None:
+        values += bases
+        return
     reached = values > 0
-    values += base - 1
+    values += bases
+    values -= 1
     values[~reached] = LOW
 
 

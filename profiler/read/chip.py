@@ -55,7 +55,8 @@ def _clock(trace: Trace) -> int:
     if not trace.counter:
         return 0
     named = np.isin(trace.counter["name"], trace.strings.matching(lambda t: t.startswith("AI Core Freq")))
-    return int(trace.counter["value"][named].max()) if named.any() else 0
+    known = named & np.isfinite(trace.counter["value"])
+    return int(trace.counter["value"][known].max()) if known.any() else 0
 
 
 def _widest(trace: Trace) -> set[int]:

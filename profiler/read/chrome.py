@@ -76,6 +76,8 @@ class _Reading:
             for found in source.events():
                 self._take(found)
             missing += [Missing(what, why) for what, why in source.problems]
+            if any(what.startswith("the end of ") for what, _ in source.problems):
+                self.trace.meta["cut"] = True
             beside |= source.beside
         left = sum(map(len, self.open.values()))
         if left:
@@ -89,13 +91,12 @@ class _Reading:
 
     def _take(self, found: list[Event]) -> None:
         self.count += len(found)
-        groups: dict[tuple[Any, Any], list[Event]] = defaultdict(list)
-        others: dict[str, list[Event]] = defaultdict(list)
-        for event in found:
-            if event.ph == "X":
-                groups[event.pid, event.cat].append(event)
-            else:
-                others["BE" if event.ph in PAIRED else event.ph].append(event)  # pairs follow from the order of the file
+        try:
+            groups, others = _sorted(found)
+        except TypeError:  # an object or a list where an id should stand
+            for event in found:
+                event.pid = event.pid if isinstance(event.pid, int | str) else str(event.pid)
+            groups, others = _sorted(found)
         for phase, some in others.items():
             if phase == "M":
                 self.processes.tell(some)
@@ -135,7 +136,7 @@ class _Reading:
         """Begin and end events -> complete ones. B and E nest per thread; b and e belong together by category and id."""
         made = []
         for event in some:
-            key = (event.pid, event.tid) if event.ph in "BE" else (event.cat, str(event.id), event.name)
+            key = (event.pid, str(event.tid)) if event.ph in "BE" else (event.cat, str(event.id), event.name)
             if event.ph in "Bb":
                 self.open[key].append(event)
             elif self.open[key]:
@@ -216,6 +217,19 @@ class _Reading:
 
     def _comm(self, comm: Columns) -> Columns:
         return self.processes.collectives(comm, self.trace.strings).with_columns(device=self.processes.devices(comm["_pid"]))
+
+
+def _sorted(found: list[Event]) -> tuple[dict[tuple[Any, Any], list[Event]], dict[str, list[Event]]]:
+    """Complete events by process and category, others by phase. TypeError where an id is no plain value."""
+    groups: dict[tuple[Any, Any], list[Event]] = defaultdict(list)
+    others: dict[str, list[Event]] = defaultdict(list)
+    for event in found:
+        if event.ph == "X":
+            groups[event.pid, event.cat].append(event)
+        else:
+            hash(event.pid)
+            others["BE" if event.ph in PAIRED else event.ph].append(event)  # pairs follow from the order of the file
+    return groups, others
 
 
 def _kept(table: Columns) -> Columns:

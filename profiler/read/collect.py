@@ -96,6 +96,9 @@ def _first(table: Columns) -> int:
 
 def _plausible(trace: Trace, name: str, table: Columns) -> Columns:
     point = "start" not in table
+    if not point and "end" not in table:
+        trace.missing.append(Missing(f"{len(table)} {name} rows", "the file does not hold the times at which they end"))
+        return Columns()
     start = table["time" if point else "start"]
     end = start if point else table["end"]
     timeless = (start == NONE) | (end == NONE)

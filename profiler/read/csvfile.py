@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from profiler.read import tables, times
+from profiler.read import headless, tables, times
 from profiler.read.tables import Converter
 from profiler.trace import Array, Missing, Unreadable
 
@@ -42,6 +42,10 @@ class Sheet:
         self._comma = max(",;\t", key=first.count)
         self.header = [h.strip().strip('"') for h in next(csv.reader([first], delimiter=self._comma), [])]
         self.kind = kind_of(self.header)
+        self._headless = False
+        if not self.kind and (usual := headless.usual(path.stem, self.header)):
+            self.header, self.kind, self._headless = usual, kind_of(usual), True
+            self.problems.append(Missing(f"the header of {path.name}", "its columns are taken in their usual order"))
 
     def blocks(self) -> Iterator[dict[str, list[str]]]:
         """Raw columns by header, some thousand rows at a time; of two columns with one name the first counts."""
@@ -54,7 +58,8 @@ class Sheet:
         with self.path.open(encoding=self._encoding, errors="replace", newline="") as stream:
             reader = csv.reader(stream, delimiter=self._comma)
             try:
-                next(reader, None)
+                if not self._headless:
+                    next(reader, None)
                 for row in reader:
                     held += 1
                     if pending and row:

@@ -118,9 +118,10 @@ def _comm(database: Database, task: Columns, trace: Trace) -> Columns:
     operators, own = database.read("COMMUNICATION_OP"), database.read("COMMUNICATION_TASK_INFO")
     if "start" in operators and "end" in operators:
         devices = np.unique(task["device"]).tolist() if task else []
-        operators.setdefault("device", np.full(len(operators["start"]), devices[0] if len(devices) == 1 else 0, np.int32))
-        pile.add(operators | {"level": np.full(len(operators["start"]), OP, np.int8)})
-    if "_key" in own and task:
+        count = len(operators["start"])
+        operators.setdefault("device", np.full(count, devices[0] if len(devices) == 1 else 0, np.int32))
+        pile.add(operators | {"level": np.full(count, OP, np.int8), "part": np.full(count, -1, np.int8)})
+    if "_key" in own and "_key" in task:
         place = join(task["_key"], own["_key"])
         known = np.flatnonzero(place >= 0)
         at = place[known]

@@ -22,6 +22,7 @@ from profiler.trace import Missing, Trace, Unreadable
 
 NAME = re.compile(r"(?P<kind>[A-Za-z][A-Za-z_]*?)(?:_slice_(?P<slice>\d+))?(?P<ids>(?:_\d{1,13})*)(?:_(?P<stamp>\d{14}))?")
 DEVICE = re.compile(r"device_(\d{1,5})")
+LFS = b"version https://git-lfs"
 SUFFIXES = (".json", ".json.gz", ".csv", ".db")
 # JSON files beside a profile that are read elsewhere (profiler.read.about) or describe the export itself.
 ASIDE = re.compile(
@@ -161,7 +162,7 @@ def _timelines(trace: Trace, paths: Sequence[Path], failed: list[Unreadable]) ->
         elif chrome.looks_like_events(path):
             usable.append(path)
         else:
-            failed.append(Unreadable(f"{path.name} holds no trace events", "it was not read"))
+            failed.append(_no_events(path))
     if not usable:
         return 0
     try:
@@ -170,6 +171,14 @@ def _timelines(trace: Trace, paths: Sequence[Path], failed: list[Unreadable]) ->
         failed.append(error)
         return 0
     return len(usable)
+
+
+def _no_events(path: Path) -> Unreadable:
+    with path.open("rb") as stream:
+        pointer = stream.read(len(LFS)) == LFS
+    if pointer:
+        return Unreadable(f"{path.name} is a pointer of Git LFS, not the file itself", "fetch the file: git lfs pull")
+    return Unreadable(f"{path.name} holds no trace events", "it was not read")
 
 
 def _only_device(trace: Trace) -> int:

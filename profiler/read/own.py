@@ -17,7 +17,7 @@ from npu.cost.counter_groups import GROUPS, group_columns
 from npu.cost.counters import pipe_utilization
 from npu.soc import find
 from profiler.read import stacks
-from profiler.trace import Array, Columns, Lookup, Missing, Strings, Trace
+from profiler.trace import Array, Columns, Lookup, Missing, Strings, Trace, packed
 
 FOLDER, META, STRINGS = "npuscope", "meta.json", "strings.bin"
 CODES = {"q": "<i8", "i": "<i4", "b": "i1", "d": "<f8"}
@@ -93,6 +93,7 @@ def read(prof: Path) -> Trace:
         order = np.lexsort((trace.api["thread"], trace.api["start"]))
         if (order[1:] < order[:-1]).any():
             trace.api = trace.api.take(order)
+        trace.api = trace.api.with_columns(correlation=packed(trace.api["correlation"]))
     for table, count in _mapping(meta.get("lost")).items():
         missing.append(Missing(f"{count} rows of {table}", "the disk was full while the script ran"))
     for what in asked.get("not_simulated", ()):
@@ -181,7 +182,9 @@ def _layout(stated: dict[str, Any], missing: list[Missing]) -> dict[str, Any]:
         if (columns := stated.get(table)) is None:
             continue
         names = [c[0] for c in columns] if isinstance(columns, list) and all(map(_is_column, columns)) else []
-        if len(set(names)) == len(names) and {known[0].name, "ok"} <= set(names):
+        texts = {c.name: bool(c.text) for c in known}  # a time that is said to be a text would be looked up as one
+        alike = all(bool(c[2]) == texts.get(c[0], bool(c[2])) for c in columns) if names else False
+        if alike and len(set(names)) == len(names) and {known[0].name, "ok"} <= set(names):
             sound[table] = columns
         else:
             missing.append(Missing(f"the columns of {table}", f"{META} states them wrongly; read as this version writes them"))
@@ -275,9 +278,14 @@ def _tasks(
         columns = {n: c[order] for n, c in columns.items()}
     index = columns["kernel"]
     known = (index >= 0) & (index < len(kernels["name"]))
+    few: dict[str, Array | Callable[[], Array]] = {
+        "correlation": packed(columns["correlation"]),
+        "ready": packed(columns["ready"], columns["start"]),
+    }  # which few analyses ask for
     if not known.any():
-        return Columns(columns)
-    index = np.where(known, index, -1)
+        return Columns({**columns, **few})
+    if not known.all():
+        index = np.where(known, index, -1)
 
     def of_kernel(values: Array) -> Lookup:
         nothing = np.nan if values.dtype.kind == "f" else -1
@@ -285,7 +293,7 @@ def _tasks(
 
     short = asked.get("level") == "l0"
     shown = [n for n in SHOWN if not short or (asked.get("aicore_shape") and n[:3] in ("in_", "out"))]
-    made: dict[str, Array | Callable[[], Array]] = {**columns, **{n: of_kernel(kernels[n]) for n in shown}}
+    made: dict[str, Array | Callable[[], Array]] = {**columns, **few, **{n: of_kernel(kernels[n]) for n in shown}}
     if short:
         made["task_type"] = np.where(known, -1, columns["task_type"]).astype(np.int32)
         made["block_dim"] = made["mix_block_dim"] = np.where(known, 0, -1).astype(np.int32)
@@ -306,13 +314,13 @@ def _tasks(
     counters = pipe_utilization(one, kernels["block_dim"], kernels["mix_block_dim"], units, chip)
     for name, values in cast("dict[str, Array]", counters).items():
         looked_up = of_kernel(values)
-        made[name] = partial(_share, looked_up, columns) if name == SHARE else looked_up
+        made[name] = partial(_share, looked_up, columns["start"], columns["end"]) if name == SHARE else looked_up
     return Columns(made)
 
 
-def _share(per_ns: Callable[[], Array], columns: dict[str, Array]) -> Array:
+def _share(per_ns: Callable[[], Array], start: Array, end: Array) -> Array:
     """The share of all cores over the measured time; 0 for a task that took none."""
-    duration = columns["end"] - columns["start"]
+    duration = end - start
     values = per_ns()
     shared: Array = np.divide(values, duration, out=np.where(np.isnan(values), np.nan, 0.0), where=duration > 0)
     return shared

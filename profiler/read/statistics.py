@@ -15,6 +15,7 @@ Files that no table knows keep the name of the file and their own headers.
 from __future__ import annotations
 
 import re
+from math import isfinite
 from typing import Any
 
 from profiler.read.csvfile import Sheet, names_of, spans
@@ -57,7 +58,10 @@ def _values(how: str, texts: list[str]) -> list[Any]:
         return [None if v == -1 and t.strip() in NO_TEXT else v for v, t in zip(spans(texts).tolist(), texts, strict=True)]
     if how == "text":
         return [None if t.strip() in NO_TEXT else t for t in texts]
-    return [_number(t.strip()) for t in texts]
+    found = [_number(t.strip()) for t in texts]
+    if how == "int":  # a column of counts or ids: what is no whole number there is no value
+        return [n if isinstance(n, int) else None for n in found]
+    return [n if isinstance(n, int) or (isinstance(n, float) and isfinite(n)) else None for n in found] if how else found
 
 
 def _number(text: str) -> Any:

@@ -80,7 +80,7 @@ class Ids:
                 return -1 if value in NO_NUMBER else value
             if value < 0:
                 return -1
-        if value is None or value in NO_NUMBER:
+        if value is None or (isinstance(value, float | int) and value in NO_NUMBER):
             return -1
         key = str(value)
         return self._others.setdefault(key, MOST_ID + len(self._others))

@@ -92,7 +92,7 @@ def _json(row: Difference) -> dict[str, Any]:
 
 def _verdict(made: Comparison, lang: str) -> str:
     noise = _word("no_noise", lang) if made.noise is None else _word("noise", lang).format(noise=duration(made.noise))
-    unit = _word("step" if made.a_steps and made.b_steps else "whole", lang)
+    unit = _word("step" if made.a_steps and made.b_steps else "sums" if made.sums else "whole", lang)
     return _word(f"is_{made.kind}", lang).format(
         unit=unit, a=duration(made.a_ns), b=duration(made.b_ns), change=f"{made.change * 100:+.1f} %", noise=noise
     )

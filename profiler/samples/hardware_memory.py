@@ -32,9 +32,9 @@ def _held(trace: Trace, device: int, times: Array) -> Array:
     if not memory:
         return np.zeros(len(times))
     changes = [events.MEMORY_EVENTS.index(e) for e in ("alloc", "free")]
-    rows = np.flatnonzero(np.isin(memory["event"], changes) & (memory["device"] == device))
+    rows = np.flatnonzero(np.isin(memory["event"], changes) & (memory.filled("device") == device))
     rows = rows[np.argsort(memory["time"][rows], kind="stable")]
-    held = np.concatenate(([0], np.maximum(memory["allocated"][rows], 0)))
+    held = np.concatenate(([0], np.maximum(memory.filled("allocated")[rows], 0)))
     found: Array = held[np.searchsorted(memory["time"][rows], times, side="right")]
     return found
 
@@ -43,7 +43,7 @@ def _moved(trace: Trace, device: int, column: str, directions: tuple[str, ...]) 
     """Bytes each task reads from or writes to the device's memory."""
     task = trace.task
     kernel = np.nan_to_num(np.asarray(task[column], np.float64)) if column in task else np.zeros(len(task))
-    copies = np.isin(task["direction"], [events.DIRECTIONS.index(d) for d in directions]) & trace.tasks_of("copy")
-    bytes_ = np.where(copies, task["bytes"], kernel)
+    copies = np.isin(task.filled("direction"), [events.DIRECTIONS.index(d) for d in directions]) & trace.tasks_of("copy")
+    bytes_ = np.where(copies, task.filled("bytes"), kernel)
     moved: Array = np.where(task["device"] == device, np.maximum(bytes_, 0), 0)
     return moved

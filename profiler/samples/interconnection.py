@@ -31,10 +31,10 @@ def _pcie(trace: Trace, device: int, times: Array) -> list[tuple[str, Array, Arr
     if not task:
         return []
     copies = trace.tasks_of("copy") & (task["device"] == device)
-    bytes_ = np.maximum(task["bytes"], 0)
+    bytes_ = np.maximum(task.filled("bytes"), 0)
     made = []
     for name, direction in ((PCIE_SENT, "d2h"), (PCIE_FETCHED, "h2d")):
-        mine = copies & (task["direction"] == events.DIRECTIONS.index(direction))
+        mine = copies & (task.filled("direction") == events.DIRECTIONS.index(direction))
         made.append((name, times[1:], rates.rate(task["start"], task["end"], np.where(mine, bytes_, 0), times)))
     return made + [(name, times[1:], np.zeros(len(times) - 1)) for name in PCIE_IDLE]
 
@@ -44,17 +44,18 @@ def _hccs(trace: Trace, device: int, times: Array) -> list[tuple[str, Array, Arr
     if not comm or trace.strings.find(LINK) < 0:
         return []
     mine = comm["device"] == device
-    over = mine & (comm["link"] == trace.strings.find(LINK)) & (comm["level"] == events.COMM_LEVELS.index("part"))
+    over = mine & (comm.filled("link") == trace.strings.find(LINK)) & (comm["level"] == events.COMM_LEVELS.index("part"))
     if not over.any():
         return []
-    bytes_ = np.maximum(comm["bytes"], 0)
-    rank, source = comm["rank"], comm["src"]
+    bytes_ = np.maximum(comm.filled("bytes"), 0)
+    rank, source = comm.filled("rank"), comm.filled("src")
     sent = np.where(over & (source == rank), bytes_, 0)
     received = np.where(over & (source != rank), bytes_, 0)
     # The operation of each row, as a number; what its name and its parts say of it.
-    of = np.unique(np.stack((comm["group"], comm["op"])).astype(np.int64), axis=1, return_inverse=True)[1].ravel()
+    of = np.unique(np.stack((comm.filled("group"), comm.filled("op"))).astype(np.int64), axis=1, return_inverse=True)[1].ravel()
     is_op = mine & (comm["level"] == events.COMM_LEVELS.index("op"))
-    mutual = _marked(of, is_op & trace.strings.flags(lambda name: any(kind in name.lower() for kind in MUTUAL))[comm["name"]])
+    all_alike = trace.strings.flags(lambda name: any(kind in name.lower() for kind in MUTUAL))[comm.filled("name")]
+    mutual = _marked(of, is_op & all_alike)
     received += np.where(mutual, sent, 0)
     silent = is_op & ~mutual & _marked(of, over) & ~_marked(of, (sent > 0) | (received > 0))
     received += np.where(silent, bytes_, 0)

@@ -26,10 +26,10 @@ def series(trace: Trace, device: int, times: Array) -> list[tuple[str, Array, Ar
     kernels = trace.tasks_of("kernel") & (task["device"] == device) if task else np.zeros(0, bool)
     if not kernels.any():
         return []
-    block, mixed = (np.maximum(task[n], 0) for n in ("block_dim", "mix_block_dim"))
-    type_of = trace.strings
-    named_vector = type_of.flags(lambda text: text in ("AI_VECTOR_CORE", "MIX_AIV"))[task["task_type"]]
-    mix = type_of.flags(lambda text: text in ("MIX_AIC", "MIX_AIV"))[task["task_type"]]
+    block, mixed = (np.maximum(task.filled(n), 0) for n in ("block_dim", "mix_block_dim"))
+    type_of, kind = trace.strings, task.filled("task_type")
+    named_vector = type_of.flags(lambda text: text in ("AI_VECTOR_CORE", "MIX_AIV"))[kind]
+    mix = type_of.flags(lambda text: text in ("MIX_AIC", "MIX_AIV"))[kind]
     cube = np.where(named_vector, np.where(mix, mixed, 0), block)
     vector = np.where(named_vector, block, np.where(mix, mixed, 0))
     length = np.diff(times)

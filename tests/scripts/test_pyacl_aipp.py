@@ -110,6 +110,62 @@ print(acl.mdl.set_input_aipp(m, ins, index, one))
     ]
 
 
+def run_of_gears(start, path, choose, batch, size, pictures, elements):
+    """What a script sees that sets dynamic preprocessing with `size` for `batch` pictures and chooses one of several shapes."""
+    return said(
+        start,
+        f"""
+m, _ = acl.mdl.load_from_file({str(path)!r})
+d = acl.mdl.create_desc(); acl.mdl.get_desc(d, m)
+print([acl.mdl.get_input_name_by_index(d, i) for i in range(acl.mdl.get_num_inputs(d))])
+gear, aipp = (acl.mdl.get_input_index_by_name(d, n)[0] for n in ("ascend_mbatch_shape_data", "ascend_dynamic_aipp_data"))
+print(acl.mdl.get_input_size_by_index(d, 0), acl.mdl.get_input_dims(d, 0)[0]["dims"], acl.mdl.get_output_size_by_index(d, 0))
+print(acl.mdl.get_input_size_by_index(d, aipp) == acl.mdl.get_aipp_data_size({batch})[0])
+sizes = [acl.mdl.get_input_size_by_index(d, i) for i in range(3)]
+pictures = np.arange({pictures}, dtype=np.uint8)
+out = dev(np.zeros({elements}, np.float32))
+ins = dataset((dev(pictures), {pictures}), (dev(np.zeros(sizes[1], np.uint8)), sizes[1]), (dev(np.zeros(sizes[2], np.uint8)), sizes[2]))
+outs = dataset((out, {elements} * 4))
+a = acl.mdl.create_aipp({batch})
+acl.mdl.set_aipp_input_format(a, 3)
+acl.mdl.set_aipp_src_image_size(a, *{size})
+print({choose}, acl.mdl.set_input_aipp(m, ins, aipp, a))
+print(acl.mdl.execute(m, ins, outs), host(out, ({elements},)).tolist())
+""",
+        head=HEAD,
+    )
+
+
+def converted_with_gears(folder, gears, shape):
+    file = folder / "aipp.cfg"
+    file.write_text("aipp_op { aipp_mode: dynamic max_src_image_size: 64 }")
+    made = made_onnx.model([made_onnx.node("Relu", "x", "y")], "y", {}, {"x": [f"d{n}" if d < 0 else d for n, d in enumerate(shape)]})
+    return made_onnx.convert(made, folder, insert_op_conf=str(file), input_shape=f"x:{','.join(map(str, shape))}", **gears).path
+
+
+def test_dynamic_settings_and_batches(start, tmp_path):
+    """Settings are for the largest batch, two; the batch chosen is one, so only the first picture is read."""
+    path = converted_with_gears(tmp_path, {"dynamic_batch_size": "1,2"}, (-1, 3, 2, 2))
+    first = np.arange(12).reshape(2, 2, 3).transpose(2, 0, 1).ravel().astype(float)
+    assert run_of_gears(start, path, "acl.mdl.set_dynamic_batch_size(m, ins, gear, 1)", 2, (2, 2), 12, 12) == [
+        "['x', 'ascend_dynamic_aipp_data', 'ascend_mbatch_shape_data']",
+        "64 [-1, 3, 2, 2] 96",
+        "True",
+        "0 0",
+        f"0 {first.tolist()}",
+    ]
+
+
+@pytest.mark.parametrize("width, code", [(4, 0), (2, 145015)])
+def test_dynamic_settings_and_sizes(start, tmp_path, width, code):
+    """The model takes 2 x 2 or 2 x 4 pixels; settings for other pixels than those chosen fail when the model runs."""
+    path = converted_with_gears(tmp_path, {"dynamic_image_size": "2,2;2,4"}, (1, 3, -1, -1))
+    found = run_of_gears(start, path, "acl.mdl.set_dynamic_hw_size(m, ins, gear, 2, 4)", 1, (width, 2), 24, 24)
+    assert found[1:4] == ["64 [1, 3, -1, -1] 96", "True", "0 0"]
+    wanted = np.arange(24).reshape(2, 4, 3).transpose(2, 0, 1).ravel().astype(float) if code == 0 else np.zeros(24)
+    assert found[4] == f"{code} {wanted.tolist()}"
+
+
 def test_a_session_takes_the_bytes_of_pictures(start, tmp_path):
     """Two batches of gray pictures, whose input is a row of bytes each."""
     (tmp_path / "aipp.cfg").write_text("aipp_op { aipp_mode: static input_format: YUV400_U8 mean_chn_0: 3 }")

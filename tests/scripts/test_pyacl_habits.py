@@ -101,6 +101,37 @@ print(acl.mdl.get_dynamic_batch(d), acl.mdl.get_dynamic_hw(d, -1))
     ) == ["2 [[10, 4, 10, 1], [20, 4, 20, 1]]", "({'batchCount': 0, 'batch': []}, 0) ({'hwCount': 0, 'hw': []}, 0)"]
 
 
+@pytest.mark.parametrize(
+    ("flags", "shape", "missing"),
+    [
+        ({}, "n", "no description (acl.mdl.set_dataset_tensor_desc)"),
+        (
+            {"dynamic_batch_size": "1,2"},
+            "N",
+            "no choice (acl.mdl.set_dynamic_batch_size, set_dynamic_hw_size, set_input_dynamic_dims)",
+        ),
+    ],
+)
+def test_an_open_shape_that_nobody_told_is_refused(start, tmp_path, flags, shape, missing):
+    """Public programs leave it to the sizes of the buffers; the runtime wants to be told."""
+    made = made_onnx.model([made_onnx.node("Add", "v v", "y")], "y", {}, {"v": [shape, 4]})
+    path = made_onnx.convert(made, tmp_path, input_shape="v:-1,4", **flags, **made_onnx.ORIGIN).path
+    (line,) = said(
+        start,
+        f"""
+model, _ = acl.mdl.load_from_file({str(path)!r})
+desc = acl.mdl.create_desc(); acl.mdl.get_desc(desc, model)
+sets = []
+for count in (acl.mdl.get_num_inputs(desc), 1):
+    sets.append(acl.mdl.create_dataset())
+    for _ in range(count):
+        acl.mdl.add_dataset_buffer(sets[-1], acl.create_data_buffer(acl.rt.malloc(32, 0)[0], 32))
+print(acl.mdl.execute(model, *sets), acl.get_recent_err_msg().rpartition(": Model ")[2])
+""",
+    )
+    assert line == f"507033 input does not fit (open shape of v): (-1, 4) wanted, {missing} given."
+
+
 @pytest.mark.slow
 def test_a_model_takes_float16_where_the_converter_was_told_so(start, tmp_path):
     """Classifiers of the samples are converted with --input_fp16_nodes and fed half as many bytes."""

@@ -103,6 +103,7 @@ def _slow_links(ranks: Sequence[RankSummary], step: int) -> Iterator[Finding]:
 
 def _imbalance(ranks: Sequence[RankSummary], step: int) -> Iterator[Finding]:
     name = imbalance.NAME
+    ranks = [r for r in ranks if not r.cut]
     if len(ranks) < 2:
         return
     times = {r.rank: r.computing for r in ranks}

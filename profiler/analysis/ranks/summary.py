@@ -35,7 +35,8 @@ class RankSummary:
     stage, computing, communication, free: view V3. parts: time by what may make a rank late (computing, copies, waiting for the
     host, the rest of the idle time, before and after the work of a step). host: by reason (view V5). operators: (time, kernels)
     of a step by type. seen: arrivals. gains: what rule 58 says is won here, whole window, by the rank it names. sums: made from
-    a file of sums, without rows in time. waits: what communication.json says collectives waited for other ranks.
+    a file of sums, without rows in time. waits: what communication.json says collectives waited for other ranks. cut: its file
+    ends in the middle, so its times are not those of the others.
     """
 
     rank: int
@@ -59,6 +60,7 @@ class RankSummary:
     breakdown: tuple[Breakdown, ...] = ()
     sums: bool = False
     waits: int | None = None
+    cut: bool = False
 
 
 def summarise(context: Context, report: Report) -> RankSummary | None:
@@ -104,6 +106,7 @@ def summarise(context: Context, report: Report) -> RankSummary | None:
         links=context.views.links or tuple(links_in_sums(context.trace.meta.get("tables", {}))),
         waits=_waits(context, count),
         breakdown=records,
+        cut=bool(context.trace.meta.get("cut")),
     )
 
 

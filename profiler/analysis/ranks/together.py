@@ -3,7 +3,7 @@
 1. The ranks' nodes stand one behind the other, their times on the first rank's clock (meetings.offsets).
 2. An operation several ranks run gets a node of its own, the meeting: all that holds the operation on one rank holds the meeting,
    by as much later as that rank came later than its own edges say. From the meeting the ranks leave after their own transfer.
-3. Edits are made on each rank as they are on one alone (replay.Draft); then one sweep over all of it.
+3. Edits are made on each rank as they are on one alone (draft.Draft); then one sweep over all of it.
 A rank whose profile is not here keeps its arrival as the floor of the meetings it came last to.
 """
 
@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from profiler.analysis.context import Context
+from profiler.analysis.draft import Draft
 from profiler.analysis.edges import Edges
 from profiler.analysis.edits import Edit
 from profiler.analysis.graph import NEVER, depths, stands_before
 from profiler.analysis.ranks.meetings import Meeting, meetings, offsets
-from profiler.analysis.replay import Draft
 from profiler.analysis.sweep import condense, sweep
 from profiler.trace import Array
 
@@ -142,11 +142,11 @@ class Together:
         floor = np.concatenate((floor, np.where(fed[len(self.time) :], self.floor, self.met)))
         order = np.argsort(target, kind="stable")
         table = Edges(source[order], target[order], weight[order], source[order], source[order])
-        depth = depths(time, np.concatenate((self.position, nothing)).astype(np.int32), linked, table)
+        depth = depths(time, lambda: np.concatenate((self.position, nothing)).astype(np.int32), linked, table)
         sound = stands_before(time, depth, table.source, table.target)
         table = table.take(sound)
         shape = condense(linked, floor > NEVER, table.source, table.target, time, depth)
-        return sweep(shape, linked, link, after, floor, table.source, table.target, table.weight, None).times()
+        return sweep(shape, link, after, floor[shape.heads], table.source, table.target, table.weight, None).times()
 
 
 def _edited(context: Context, edits: Iterable[Edit]) -> Draft:

@@ -9,6 +9,7 @@ import numpy as np
 
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Skip
+from profiler.analysis.graph import WAIT
 from profiler.analysis.host_classes import class_of, of_class
 from profiler.analysis.judge import REPEAT_MIN, Name, at_most
 from profiler.analysis.rules.host import judged_calls, launch_times
@@ -50,12 +51,22 @@ def alloc_in_loop(context: Context) -> Iterator[Finding]:
         "calls": _names(context, rows, length),
         "total_ns": int(length.sum()),
         "longest_ns": int(length.max()),
+        "waited_ns": _waited(context, rows),
         "p50_ns": tail[0],
         "p99_ns": tail[1],
         "p50_without_ns": without[0],
         "p99_without_ns": without[1],
     }
     yield judged_calls(context, NAME, facts, rows, Skip(rows))
+
+
+def _waited(context: Context, rows: Array) -> int:
+    """How much of these calls is waiting for the device: from their start to the end of the last task they waited for, ns."""
+    graph, starts = context.graph, context.trace.api["start"]
+    edges = np.flatnonzero((graph.kind == WAIT) & np.isin(graph.owner, rows))
+    until = np.zeros(len(starts), np.int64)
+    np.maximum.at(until, graph.owner[edges], graph.time[graph.source[edges]] - starts[graph.owner[edges]])
+    return int(until.sum())
 
 
 def _between_launches(context: Context, rows: Array) -> bool:

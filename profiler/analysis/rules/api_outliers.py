@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from profiler import intervals
 from profiler.analysis.calls import blocking
 from profiler.analysis.context import Context
 from profiler.analysis.edits import CallTime
-from profiler.analysis.host_classes import CALLS, classes
+from profiler.analysis.groups import largest
+from profiler.analysis.host_classes import CALLS, classes, of_class
 from profiler.analysis.judge import WARNING, Name, judged
+from profiler.analysis.rules.host import marked
 from profiler.findings import Finding
 from profiler.trace import Array
 
@@ -24,7 +27,8 @@ EVIDENCE_MOST = 3
 
 def api_outliers(context: Context) -> Iterator[Finding]:
     """Fires when calls over 10 times the median of their name and over 100 us make 3 % of the host time on the critical path.
-    Waits, copies, allocations, loads and compiles have rules of their own. Gain: these calls take the median."""
+    Waits, copies, allocations, loads and compiles have rules of their own, also where they lie inside a call. Gain: these
+    calls take the median."""
     if not context.trace.api:
         return
     rows, usual = outliers(context)
@@ -54,9 +58,30 @@ def api_outliers(context: Context) -> Iterator[Finding]:
         facts,
         (CallTime(rows, usual),),
         confidence="medium",
-        evidence=context.calls_shown(rows[np.argsort(-length, kind="stable")][:EVIDENCE_MOST]),
+        evidence=context.calls_shown(rows[largest(length, EVIDENCE_MOST)]),
         sites=context.sites(rows),
     )
+
+
+def _explained(context: Context, rows: Array) -> Array:
+    """Mask: half of the call or more is spent in a call inside it that has a reason of its own (a compile within an operator's
+    call, say), or in garbage collection."""
+    trace = context.trace
+    api = trace.api
+    reason = of_class(trace, *NAMED) | blocking(trace)
+    reason[rows] = False
+    inner = np.flatnonzero(reason)
+    spent = np.zeros(len(rows), np.int64)
+    for thread in np.unique(api["thread"][rows]).tolist():
+        mine = api["thread"][rows] == thread
+        within = inner[api["thread"][inner] == thread]
+        reasons = intervals.union(
+            np.concatenate((api["start"][within], marked(context, "gc").starts)),
+            np.concatenate((api["end"][within], marked(context, "gc").ends)),
+        )
+        spent[mine] = intervals.inside(reasons, api["start"][rows[mine]], api["end"][rows[mine]])
+    found: Array = 2 * spent >= np.maximum(1, api["end"][rows] - api["start"][rows])
+    return found
 
 
 def outliers(context: Context) -> tuple[Array, Array]:
@@ -66,6 +91,7 @@ def outliers(context: Context) -> tuple[Array, Array]:
     rows = rows[(api["start"][rows] >= context.window[0]) & (api["start"][rows] < context.window[1])]
     named = np.isin(classes(context.trace)[rows], [CALLS.index(n) for n in NAMED])
     rows = rows[~blocking(context.trace)[rows] & ~named]
+    rows = rows[~_explained(context, rows)]
     length = (api["end"] - api["start"])[rows]
     found, usual = [], []
     for name in np.unique(api["name"][rows]):

@@ -8,6 +8,7 @@ import numpy as np
 
 from profiler.analysis.context import Context
 from profiler.analysis.edits import SetTo
+from profiler.analysis.groups import largest
 from profiler.analysis.judge import Name
 from profiler.analysis.kernel_work import total_bytes
 from profiler.analysis.rules.kernels import EVIDENCE_MOST, kernels, next_on_stream, of_type, said_of
@@ -42,7 +43,7 @@ def bandwidth_bound(context: Context) -> Iterator[Finding]:
     first, second, saved = _pairs(context, rows, bound)
     if not len(first):
         if worth(context, int(facts["total_ns"])):  # type: ignore[call-overload]
-            longest = mine[np.argsort(-context.basis.durations(mine), kind="stable")][:EVIDENCE_MOST]
+            longest = mine[largest(context.basis.durations(mine), EVIDENCE_MOST)]
             yield Finding(ALONE.id, ALONE.number, ALONE.layer, "note", facts, None, context.tasks_shown(longest))
         return
     less = np.zeros(len(rows))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from profiler.analysis.context import Context
 from profiler.analysis.judge import CAPTURE, WARNING, Name
+from profiler.analysis.rules.capture_doubt import capture_doubt
 from profiler.analysis.rules.host import launch_times
 from profiler.findings import Finding
 
@@ -17,8 +18,9 @@ LAUNCHES_MIN = 10  # fewer may well belong to what the program only prepares
 
 def capture_incomplete(context: Context) -> Iterator[Finding]:
     """Fires when launches have no device row, when marked steps that launch work have none at all, when there is no device row at
-    all, or when the recorder says it dropped rows. Rows a reader could not use stand in the report's list of what is missing. No
-    gain."""
+    all, when device rows stand there twice or last far into the next ones of their stream, when the first collective shows that
+    ranks began to record at different times, or when the recorder says it dropped rows. Rows a reader could not use stand in
+    the report's list of what is missing. No gain."""
     launched = 0 if context.trace.task else max(len(launch_times(context)), int(context.trace.api_named(*LAUNCH).sum()))
     if launched >= LAUNCHES_MIN:
         yield Finding("capture-no-device", NAME.number, CAPTURE, "warning", {"launched": launched}, None)
@@ -36,5 +38,6 @@ def capture_incomplete(context: Context) -> Iterator[Finding]:
         }
         severity = "warning" if lost.steps or lost.launches >= WARNING * launched else "note"
         yield Finding(NAME.id, NAME.number, CAPTURE, severity, facts, None)
+    yield from capture_doubt(context)
     if lost.dropped:
         yield Finding("capture-dropped", NAME.number, CAPTURE, "warning", {"dropped": lost.dropped}, None)

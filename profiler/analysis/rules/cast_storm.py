@@ -58,6 +58,8 @@ def _of_optimizer(context: Context, rows: Array) -> Array:
     """Mask: the kernel before or after is an optimizer's."""
     mine = of_type(context, rows, lambda text: text.startswith(OPTIMIZER))
     near = np.zeros(len(rows), bool)
+    if not mine.any():
+        return near
     for step in (-1, 1):
         other = next_on_stream(context, rows, step)
         near |= (other >= 0) & mine[np.maximum(other, 0)]
@@ -66,14 +68,16 @@ def _of_optimizer(context: Context, rows: Array) -> Array:
 
 def _round_trips(context: Context, rows: Array, cast: Array) -> Array:
     """Mask: casts A -> B and the B -> A of the same shape that follows within BACK_WITHIN kernels on the stream, both ends."""
-    source, target, shape = (column(context.trace, "task", n)[rows] for n in ("in_dtypes", "out_dtypes", "in_shapes"))
+    places = np.flatnonzero(cast)
+    names = ("in_dtypes", "out_dtypes", "in_shapes")
+    source, target, shape = (column(context.trace, "task", n)[rows[places]] for n in names)
+    lane = context.basis.lanes[rows[places]]
     paired = np.zeros(len(rows), bool)
     for step in range(1, BACK_WITHIN + 1):
-        later = next_on_stream(context, rows, step)
-        other = np.maximum(later, 0)
-        good = cast & ~paired & (later >= 0) & cast[other] & ~paired[other] & (target >= 0)
-        good &= (source[other] == target) & (target[other] == source) & (shape[other] == shape)
-        for begin in np.flatnonzero(good).tolist():  # one cast is part of one round trip
-            if not paired[begin] and not paired[other[begin]]:
-                paired[begin] = paired[other[begin]] = True
+        at = np.minimum(np.searchsorted(places, places + step), len(places) - 1)
+        good = (places[at] == places + step) & (lane[at] == lane) & (target >= 0)
+        good &= (source[at] == target) & (target[at] == source) & (shape[at] == shape)
+        for begin in places[good].tolist():  # one cast is part of one round trip
+            if not paired[begin] and not paired[begin + step]:
+                paired[begin] = paired[begin + step] = True
     return paired

@@ -23,6 +23,7 @@ VOLUME: dict[str, Callable[[int], float]] = {
     "allreduce": lambda p: 2 * (p - 1) / p,
     "reducescatter": lambda p: (p - 1) / p,
     "allgather": lambda p: (p - 1) / p,
+    "alltoall": lambda p: (p - 1) / p,
     "broadcast": lambda p: 1.0,
 }
 
@@ -52,7 +53,7 @@ def collective_below_model(context: Context) -> Iterator[Finding]:
     union = spent(context, moved)
     took[: len(union)] = union
     size = comm["bytes"][inside.row].astype(np.int64)
-    floor = np.zeros(len(inside.row))
+    floor, ranks = np.zeros(len(inside.row)), np.zeros(len(inside.row), np.int64)
     src, dst = comm["src"][moved.row], comm["dst"][moved.row]
     for at, kind in enumerate(kinds(context, inside.row)):
         name = next((k for k in VOLUME if k in kind.lower().replace("_", "")), "")
@@ -60,6 +61,7 @@ def collective_below_model(context: Context) -> Iterator[Finding]:
         if not name or size[at] < LARGE or not mine.any():
             continue
         peers = set(src[mine].tolist()) | set(dst[mine].tolist())
+        ranks[at] = len(peers)
         links = len({*zip(src[mine].tolist(), dst[mine].tolist(), strict=True)})
         sent = VOLUME[name](len(peers)) * size[at]
         speed = max(best[k] for k in set(link[mine].tolist()))
@@ -74,6 +76,8 @@ def collective_below_model(context: Context) -> Iterator[Finding]:
         "count": len(slow),
         "name": names[0],
         "algorithm": algorithm or "-",
+        "ranks": int(np.median(ranks[slow])),
+        "size_bytes": int(np.median(size[slow])),
         "took_ns": int(took[slow].sum()),
         "formula_ns": int(floor[slow].sum()),
         "speed_share": float(floor[slow].sum() / took[slow].sum()),

@@ -25,8 +25,8 @@ EVIDENCE_MOST = 3
 
 
 def copy_slow(context: Context) -> Iterator[Finding]:
-    """Fires per direction when copies of 1 MiB and more move at under half of the best rate seen there, or of the chip's curve
-    for their kind of host memory (unknown memory counts as pageable).
+    """Fires per direction when copies of 1 MiB and more move at under half of the best rate seen there with their kind of host
+    memory, or of the chip's curve for it (unknown memory counts as pageable).
 
     Gain: these copies at that rate. Copies that run at the same time share a link: their rates are summed.
     """
@@ -56,7 +56,7 @@ def _of_way(context: Context, way: str, rows: Array) -> Iterator[Finding]:
     share = _shared(context, rows)
     rate = size / length * share
     reachable, known = _reachable(context, way, rows, size)
-    best = np.maximum(reachable, rate.max())
+    best = np.maximum(reachable, _best_of_kind(context, rows, rate))
     slow = rate < SLOW * best
     if slow.sum() < REPEAT_MIN:
         return
@@ -77,7 +77,7 @@ def _of_way(context: Context, way: str, rows: Array) -> Iterator[Finding]:
         NAME,
         facts,
         (SetTo(chosen, np.minimum(wanted, length[slow])),),
-        confidence="medium" if known or rate.max() > reachable.max() else "low",
+        confidence="medium" if known or best.max() > reachable.max() else "low",
         evidence=context.tasks_shown(chosen[np.argsort(rate[slow], kind="stable")][:EVIDENCE_MOST]),
         sites=context.sites(calls[calls >= 0]),
         method="model",
@@ -86,14 +86,29 @@ def _of_way(context: Context, way: str, rows: Array) -> Iterator[Finding]:
 
 def _reachable(context: Context, way: str, rows: Array, size: Array) -> tuple[Array, bool]:
     """Rate of each copy by the chip's curve, bytes per ns, and whether the kind of its host memory is known."""
-    kinds = column(context.trace, "task", "host_kind")[rows]
-    if context.trace.api:
-        call = context.launches.row[rows]
-        kinds = np.where((kinds < 0) & (call >= 0), column(context.trace, "api", "host_kind")[np.maximum(call, 0)], kinds)
+    kinds = _host_kinds(context, rows)
     pinned = kinds == events.HOST_KINDS.index("pinned")
     made = {name: cost.copy_ns(0, way, name, context.chip) for name in ("pinned", "pageable")}
     rates = [size / (made[name].latency_ns + size / made[name].bytes_per_ns) for name in ("pinned", "pageable")]
     return np.where(pinned, *rates), bool((kinds >= 0).all()) or way == "d2d"
+
+
+def _host_kinds(context: Context, rows: Array) -> Array:
+    """Kind of host memory of each copy, by its task or its call; -1 where neither tells."""
+    kinds = column(context.trace, "task", "host_kind")[rows]
+    if context.trace.api:
+        call = context.launches.row[rows]
+        kinds = np.where((kinds < 0) & (call >= 0), column(context.trace, "api", "host_kind")[np.maximum(call, 0)], kinds)
+    return kinds
+
+
+def _best_of_kind(context: Context, rows: Array, rate: Array) -> Array:
+    """Per copy the best rate seen with its kind of host memory: pageable memory is rule 34's matter, not a slow link."""
+    kinds = _host_kinds(context, rows)
+    best = np.zeros(len(rows))
+    for kind in np.unique(kinds):
+        best[kinds == kind] = rate[kinds == kind].max()
+    return best
 
 
 def _shared(context: Context, rows: Array) -> Array:

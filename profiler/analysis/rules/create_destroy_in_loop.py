@@ -10,6 +10,8 @@ from profiler.analysis.context import Context
 from profiler.analysis.edits import Skip
 from profiler.analysis.judge import REPEAT_MIN, Name
 from profiler.analysis.rules.host import judged_calls, launch_times
+from profiler.analysis.rules.in_sums import often
+from profiler.analysis.statistics import call_sums
 from profiler.findings import Finding
 from profiler.trace import Array
 
@@ -35,9 +37,12 @@ EVIDENCE_MOST = 3
 
 def create_destroy_in_loop(context: Context) -> Iterator[Finding]:
     """Fires when such calls come at least every other step. Gain: the same run without them, made once
-    before the loop; without device rows their time, at most."""
+    before the loop; without device rows their time, at most; the same with sums of calls only, when they come often and take
+    much of the host's time."""
     trace = context.trace
     if not trace.api:
+        sums = [s for s in call_sums(trace) if s.name.startswith(CALLS)]
+        yield from often(context, NAME._replace(id="create-destroy-sums"), sums)
         return
     ids = trace.strings.matching(lambda text: text.startswith(CALLS))
     rows = context.calls_in_window(np.isin(trace.api["name"], ids))

@@ -10,6 +10,7 @@ from npu.cost import call_ns
 from profiler.analysis.calls import SYNC_DEVICE, SYNC_STREAM
 from profiler.analysis.context import Context
 from profiler.analysis.edits import CallTime, Narrow
+from profiler.analysis.groups import largest, numbered
 from profiler.analysis.judge import REPEAT_MIN, Name, at_most, judged
 from profiler.analysis.rules.waits import ranking, sync_sums, worth_naming
 from profiler.findings import Finding
@@ -46,7 +47,7 @@ def device_wide_sync(context: Context) -> Iterator[Finding]:
         facts,
         (Narrow(rows), CallTime(rows, np.full(len(rows), call_ns(SYNC_STREAM[0])))),
         confidence="high",
-        evidence=context.calls_shown(rows[np.argsort(-length, kind="stable")][:EVIDENCE_MOST]),
+        evidence=context.calls_shown(rows[largest(length, EVIDENCE_MOST)]),
         sites=context.sites(rows),
     )
 
@@ -55,9 +56,10 @@ def _before_launches(context: Context, rows: Array) -> Array:
     """The calls after which their thread launches something."""
     api = context.trace.api
     launching = np.flatnonzero(context.launches.kernels > 0)
-    last = np.full(int(api["thread"].max(initial=0)) + 1, -1, np.int64)
-    np.maximum.at(last, api["thread"][launching], api["start"][launching])
-    return rows[api["start"][rows] < last[api["thread"][rows]]]
+    thread, count = numbered(api["thread"])
+    last = np.full(count, -1, np.int64)
+    np.maximum.at(last, thread[launching], api["start"][launching])
+    return rows[api["start"][rows] < last[thread[rows]]]
 
 
 def _from_sums(context: Context) -> Iterator[Finding]:

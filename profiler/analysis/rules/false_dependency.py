@@ -10,6 +10,7 @@ import numpy as np
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Rewire
 from profiler.analysis.graph import EVENT
+from profiler.analysis.groups import largest
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.rules.buffers import Buffers
 from profiler.findings import Finding
@@ -55,7 +56,7 @@ def false_dependency(context: Context) -> Iterator[Finding]:
         facts,
         (Rewire(waits, sources),),
         confidence="high",
-        evidence=context.tasks_shown(waits[np.argsort(-late, kind="stable")][:EVIDENCE_MOST]),
+        evidence=context.tasks_shown(waits[largest(late, EVIDENCE_MOST)]),
         sites=context.sites(calls[calls >= 0]),
     )
 
@@ -93,12 +94,8 @@ def _chain(context: Context, task: int) -> tuple[Array, int]:
     """Nodes of the task's stream and its place among them."""
     chains = context.graph.chains
     node = int(chains.task[task])
-    number = int(chains.chain[node])
-    first = chains.head_of(node)
-    last = first
-    while last + 1 < len(chains.chain) and chains.chain[last + 1] == number and last - node < LOOKED_AT:
-        last += 1
-    return np.arange(first, last + 1), node
+    first, behind = chains.ends_around(node)
+    return np.arange(first, min(behind, node + LOOKED_AT + 1)), node
 
 
 def _behind(context: Context, wait: int) -> list[int]:
@@ -117,7 +114,7 @@ def _before(context: Context, record: int) -> list[int]:
     """Working tasks before the record on its stream, the last one first, at most LOOKED_AT."""
     chains = context.graph.chains
     node = int(chains.task[record])
-    first = chains.head_of(node)
+    first, _ = chains.ends_around(node)
     rows = chains.row[np.arange(max(first, node - 4 * LOOKED_AT), node)]
     working = context.trace.tasks_of("kernel", "aicpu", "copy", "memset")[rows]
     chosen: list[int] = rows[working][::-1][:LOOKED_AT].tolist()

@@ -20,13 +20,14 @@ CAUSES = ("temp", "power", "voltage")  # counters that tell why
 
 def frequency_drop(context: Context) -> Iterator[Finding]:
     """Fires when the clock during kernels, weighted by their time, is under 95 % of the chip's rated one. Gain: every slow kernel
-    at the rated clock, never less than what its bytes take. Lower clocks between kernels do not count. Silent where the profile
-    does not name its chip."""
-    if not context.trace.task or not context.views.clocks or not chip_known(context):
+    at the rated clock, never less than what its bytes take. Lower clocks between kernels do not count. Where the profile
+    does not name its chip the highest clock it shows counts as the rated one."""
+    if not context.trace.task or not context.views.clocks:
         return
     found = context.views.roofline
     rows, duration = found.row, context.basis.durations(found.row)
-    rated = context.chip.cube_mhz
+    known = chip_known(context)
+    rated = context.chip.cube_mhz if known else round(max(c.mhz for c in context.views.clocks if c.time_ns))
     if not len(rows) or not duration.sum():
         return
     mean = float(np.average(found.mhz, weights=duration))
@@ -43,7 +44,7 @@ def frequency_drop(context: Context) -> Iterator[Finding]:
         "slow_share": int(duration[slow].sum()) / int(duration.sum()),
         "beside": _beside(context),
     }
-    yield said_of(context, NAME, facts, mine, (SetTo(mine, shorter),), "medium", "model")
+    yield said_of(context, NAME, facts, mine, (SetTo(mine, shorter),), "medium" if known else "low", "model")
 
 
 def _beside(context: Context) -> str:

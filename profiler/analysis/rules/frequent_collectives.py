@@ -11,11 +11,14 @@ from profiler.analysis.context import Context
 from profiler.analysis.edits import Shorten
 from profiler.analysis.judge import Name, judged
 from profiler.analysis.rules.collectives import P2P, Exchanges, computing, exchanges, kinds, named
+from profiler.analysis.rules.in_sums import often
+from profiler.analysis.statistics import call_sums
 from profiler.findings import Finding
 from profiler.trace import Array
 
 NAME = Name("frequent-collectives", 62, "communication")
 LAYERS = "frequent-collectives-layers"
+COLLECTIVE = ("HcclAll", "HcclReduce", "HcclBroadcast", "HcclScatter", "HcclSend", "HcclRecv", "hcom_")  # beginnings of calls
 PER_STEP = 20  # collectives (catalogue)
 SMALL = MIB  # bytes, mean (catalogue)
 FIXED = 0.5  # of the transfer time (catalogue)
@@ -28,8 +31,13 @@ def frequent_collectives(context: Context) -> Iterator[Finding]:
 
     Fixed cost: what is left of a collective without waiting when its bytes go at the best speed seen. Gain: as many as fill a
     bucket of 25 MiB pay it once. Where kernels stand between nearly all of them (tensor parallelism, batch normalisation across
-    ranks) they cannot be merged: then a remark about fusing them with the kernels, without a gain.
+    ranks) they cannot be merged: then a remark about fusing them with the kernels, without a gain. With sums of calls only: what
+    the host spends in such calls, at most, when they come often and take much of its time.
     """
+    if not context.trace.api and not context.trace.comm:
+        sums = [s for s in call_sums(context.trace) if s.level == "communication" or s.name.startswith(COLLECTIVE)]
+        yield from often(context, NAME._replace(id="frequent-collectives-sums"), sums)
+        return
     found = exchanges(context)
     sizes = context.trace.comm.get("bytes")
     if sizes is None or not len(found.row):

@@ -28,9 +28,13 @@ def graph_replay_miss(context: Context) -> Iterator[Finding]:
         trace.strings.matching(lambda t: t.startswith(REPLAY) and not any(w in t for w in CAPTURE_WORDS)),
     )
     replayed = context.calls_in_window(replays)
+    if not len(replayed):
+        return
+    if not len(replayed):
+        return
     rows = own_launches(context)
     every = len(context.basis.kernels())
-    if not len(replayed) or len(rows) < SHARE * every or not len(rows):
+    if len(rows) < SHARE * every or not len(rows):
         return
     groups = [g for g in by_step(context, rows) if len(g) > 1]
     facts = {

@@ -12,7 +12,7 @@ from profiler import intervals
 from profiler.analysis.calls import COPY, EXECUTE, blocking, column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Edit
-from profiler.analysis.groups import changes
+from profiler.analysis.groups import changes, largest
 from profiler.analysis.judge import Name, at_most, judged
 from profiler.analysis.own_time import OwnTimes
 from profiler.findings import Finding
@@ -24,6 +24,10 @@ H2D, D2H = events.DIRECTIONS.index("h2d"), events.DIRECTIONS.index("d2h")
 
 def anchors(context: Context) -> Array:
     """Mask over api rows: calls that launch, copy or wait. The others (buffers, descriptors, events) belong to what is around."""
+    return context.once(_anchors)
+
+
+def _anchors(context: Context) -> Array:
     trace = context.trace
     mask: Array = (context.launches.kernels > 0) | trace.api_named(*COPY) | blocking(trace)
     return mask
@@ -41,32 +45,47 @@ def last_anchor(context: Context, own: OwnTimes) -> Array:
 
 def _anchor(context: Context, rows: Array, after: bool) -> Array:
     outer = context.outer
-    thread = context.trace.api["thread"][outer]
-    mask = anchors(context)[outer]
-    places = np.arange(len(outer))
-    if after:
-        found = np.minimum.accumulate(np.where(mask, places, len(outer))[::-1])[::-1]
-    else:
-        found = np.maximum.accumulate(np.where(mask, places, -1))
-    position = np.full(len(context.trace.api), -1, np.int64)
-    position[outer] = places
-    at = found[position[rows]]
-    known = (at >= 0) & (at < len(outer))
-    at = np.clip(at, 0, max(0, len(outer) - 1))
-    known &= thread[at] == context.trace.api["thread"][rows]
-    return np.where(known, outer[at], -1)
+    thread = context.trace.api["thread"]
+    places = np.flatnonzero(np.take(anchors(context), outer))
+    if not len(places):
+        return np.full(len(rows), -1, np.int64)
+    position = np.full(len(context.trace.api), -1, np.int32)
+    position[outer] = np.arange(len(outer), dtype=np.int32)
+    at = np.take(position, rows)
+    # How many anchors lie before each place: the next of them is the one sought, or the one before it.
+    before = np.zeros(len(outer) + 1, np.int32)
+    before[places + 1] = 1
+    np.cumsum(before, out=before)
+    number = np.take(before, at) if after else np.take(before, at + 1) - 1
+    known = (number >= 0) & (number < len(places))
+    found = np.take(outer, np.take(places, number, mode="clip"))
+    known &= np.take(thread, found) == np.take(thread, rows)
+    return np.where(known, found, -1)
 
 
 def copies_of(context: Context, rows: Array, direction: int) -> Array:
     """Mask over api rows (-1: none): copies in that direction, by call or by their task."""
-    if not len(context.trace.api):
+    if not any_copies(context, direction):
         return np.zeros(len(rows), bool)
-    known = column(context.trace, "api", "direction")[rows]
-    task = context.launches.first[rows]
-    if len(context.trace.task):
-        of_task = column(context.trace, "task", "direction")[np.maximum(task, 0)]
+    found: Array = (rows >= 0) & (np.take(context.once(_directions), rows) == direction)
+    return found
+
+
+def any_copies(context: Context, direction: int) -> bool:
+    """True when some call copies in that direction."""
+    return bool((context.once(_directions) == direction).any())
+
+
+def _directions(context: Context) -> Array:
+    """Direction of each api row that copies, by call or by its task; -1 of all others."""
+    trace = context.trace
+    rows = np.flatnonzero(trace.api_named(*COPY))
+    known, task = column(trace, "api", "direction")[rows], context.launches.first[rows]
+    if len(trace.task):
+        of_task = column(trace, "task", "direction")[np.maximum(task, 0)]
         known = np.where((known < 0) & (task >= 0), of_task, known)
-    found: Array = (rows >= 0) & context.trace.api_named(*COPY)[rows] & (known == direction)
+    found = np.full(len(trace.api), -1, np.int8)
+    found[rows] = known
     return found
 
 
@@ -151,7 +170,7 @@ def judged_calls(
 ) -> Finding:
     """A finding about calls that a cure does without. Where no device rows were recorded, their time is all that can be said."""
     length = (context.trace.api["end"] - context.trace.api["start"])[rows]
-    shown = context.calls_shown(rows[np.argsort(-length, kind="stable")][:evidence_most])
+    shown = context.calls_shown(rows[largest(length, evidence_most)])
     if not context.trace.task:
         bound = at_most(context, name, facts, int(length.sum()))
         return replace(bound, evidence=shown, sites=context.sites(rows))

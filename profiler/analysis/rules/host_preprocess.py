@@ -8,9 +8,10 @@ import numpy as np
 
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Aside, OwnTime
+from profiler.analysis.groups import largest
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.own_time import OwnTimes
-from profiler.analysis.rules.host import H2D, copies_of, in_markers, items, next_anchor, submission
+from profiler.analysis.rules.host import H2D, any_copies, copies_of, in_markers, items, next_anchor, submission
 from profiler.findings import Finding
 
 NAME = Name("host-preprocess", 24, "host")
@@ -37,7 +38,7 @@ def host_preprocess(context: Context) -> Iterator[Finding]:
         "idle_share": idle / context.length,
         "gone_ns": max(0, context.gain((OwnTime(own.row, own.ns - time),))),
     }
-    longest = own.row[np.argsort(-time, kind="stable")][:EVIDENCE_MOST]
+    longest = own.row[largest(time, EVIDENCE_MOST)]
     yield judged(
         context,
         NAME,
@@ -52,7 +53,7 @@ def host_preprocess(context: Context) -> Iterator[Finding]:
 def preparing(context: Context) -> OwnTimes:
     """Own times whose next launching, copying or waiting call copies to the device."""
     own = context.own_times
-    if not len(own.row):
-        return own
+    if not len(own.row) or not any_copies(context, H2D):
+        return own.only(np.zeros(0, np.int64))
     own = own.only(copies_of(context, next_anchor(context, own), H2D))
     return own.only(in_markers(context, own, "dataloader", "gc") < own.ns)

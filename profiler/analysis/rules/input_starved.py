@@ -8,19 +8,25 @@ from dataclasses import replace
 import numpy as np
 
 from profiler.analysis.context import Context
-from profiler.analysis.edits import Aside, OwnTime
+from profiler.analysis.edits import Aside, OwnTime, SetTo
 from profiler.analysis.judge import REPEAT_MIN, WARNING, Name, judged, severity, weight
 from profiler.analysis.rules.host import idle_of, in_markers, items, marked, submission
+from profiler.analysis.rules.kernels import kernels, most_frequent, named, of_type, said_of
 from profiler.findings import Evidence, Finding
 
 NAME = Name("input-starved", 25, "host")
+QUEUE = Name("input-queue-empty", 25, "host")
+# Operators that take the next item out of a queue the host fills (data sinking): what they take longer is the host's lateness.
+DEQUEUES = ("GetNext", "GetNextV2", "GetNextFromQueue", "IteratorGetNext", "DynamicGetNext", "DynamicGetNextV2", "QueueDequeue")
 EVIDENCE_MOST = 3
 
 
 def input_starved(context: Context) -> Iterator[Finding]:
     """Fires when the device is idle for 3 % of the window while a thread loads data (marker dataloader), the worst single time
     left out: the first step of an epoch alone is no finding. Gain: another thread loads one item ahead; beside it
-    stands what enough workers gain, by which the severity goes."""
+    stands what enough workers gain, by which the severity goes. Apart from that, when kernels that take an item out of the input
+    queue last 3 % of the window beyond the shortest of them, the worst left out; gain: all take as long as that one."""
+    yield from _queue_empty(context)
     spans = marked(context, "dataloader")
     inside = (spans.ends > context.window[0]) & (spans.starts < context.window[1])
     starts, ends = np.maximum(spans.starts[inside], context.window[0]), np.minimum(spans.ends[inside], context.window[1])
@@ -54,3 +60,24 @@ def input_starved(context: Context) -> Iterator[Finding]:
         sites=context.sites(own.row),
     )
     yield replace(found, severity=severity(max(gone, weight(found)), context.length, "high"))
+
+
+def _queue_empty(context: Context) -> Iterator[Finding]:
+    if "op_type" not in context.trace.task:
+        return
+    rows = kernels(context)
+    rows = rows[of_type(context, rows, named(*DEQUEUES))]
+    if len(rows) < REPEAT_MIN:
+        return
+    length = context.basis.durations(rows)
+    beyond = length - int(length.min())
+    if int(beyond.sum()) - int(beyond.max()) < WARNING * context.length:
+        return
+    facts = {
+        "count": len(rows),
+        "ops": most_frequent(context, rows, "op_type"),
+        "total_ns": int(length.sum()),
+        "longest_ns": int(length.max()),
+        "shortest_ns": int(length.min()),
+    }
+    yield said_of(context, QUEUE, facts, rows, (SetTo(rows, np.full(len(rows), int(length.min()))),), at_most=True)

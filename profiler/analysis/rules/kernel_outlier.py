@@ -28,26 +28,37 @@ def kernel_outlier(context: Context) -> Iterator[Finding]:
     work depends on values (sorting, selection, routing)."""
     if "op_type" not in context.trace.task or "in_shapes" not in context.trace.task:
         return
+    rows, duration, medians = _late(context)
+    excess = int((duration - medians).sum())
+    if excess <= 0 or excess < SHARE * computing(context):
+        return
+    yield _finding(context, rows, duration, medians, excess)
+
+
+def _late(context: Context) -> tuple[Array, Array, Array]:
+    """(the kernels that take too long, how long, and what their kind usually takes)."""
     found = context.views.roofline
     rows, duration = found.row, context.basis.durations(found.row)
     alone = ~accompanied(context, rows, "kernel", "aicpu", "copy", "comm")
     at_speed = duration * found.mhz / max(1, context.chip.cube_mhz)  # what it would take at the rated clock
-    late, medians = np.zeros(len(rows), bool), np.zeros(len(rows))
+    late, usual = [np.zeros(0, np.int64)], [np.zeros(0)]
     names, place = kinds(context, rows)
     for mine in split_by(place):
         if len(mine) < RUNS or names[place[mine[0]]].op.startswith(BY_VALUE) or not names[place[mine[0]]].in_shapes:
             continue
-        judged = mine[1:][alone[mine[1:]]]  # rows are in order of time: the first run comes first
+        judged = mine[1:][np.take(alone, mine[1:])]  # rows are in order of time: the first run comes first
         if len(judged) < RUNS - 1:
             continue
-        median = float(np.median(at_speed[judged]))
-        if np.percentile(at_speed[judged], 95) > LONGER * median:
-            long = judged[at_speed[judged] > LONGER * median]
-            late[long], medians[long] = True, np.median(duration[judged])
-    excess = int((duration - medians)[late].sum())
-    if excess <= 0 or excess < SHARE * computing(context):
-        return
-    yield _finding(context, rows[late], duration[late], medians[late], excess)
+        spent = np.take(at_speed, judged)
+        median = float(np.median(spent))
+        if np.percentile(spent, 95) > LONGER * median:
+            long = judged[spent > LONGER * median]
+            late.append(long)
+            usual.append(np.full(len(long), np.median(duration[judged])))
+    chosen, medians = np.concatenate(late), np.concatenate(usual)
+    order = np.argsort(chosen, kind="stable")
+    chosen = chosen[order]
+    return rows[chosen], duration[chosen], medians[order]
 
 
 def _finding(context: Context, rows: Array, duration: Array, medians: Array, excess: int) -> Finding:

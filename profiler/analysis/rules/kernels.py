@@ -9,6 +9,7 @@ import numpy as np
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Edit, Remove
+from profiler.analysis.groups import largest, numbered, order_by
 from profiler.analysis.judge import NOTE, REPEAT_MIN, Name, judged
 from profiler.findings import Finding
 from profiler.trace import Array
@@ -54,13 +55,15 @@ def matters(context: Context, rows: Array, share: float) -> bool:
 
 def next_on_stream(context: Context, rows: Array, step: int = 1) -> Array:
     """Position in rows (ordered as `kernels`) of the kernel `step` places later on the same stream; -1 without one."""
-    lane = context.basis.lanes[rows]
-    same = np.zeros(len(rows), bool)
+    lane = np.take(context.basis.lanes, rows)
+    other = np.arange(step, len(rows) + step, dtype=np.int32)
     if step > 0:
-        same[:-step] = lane[step:] == lane[:-step]
+        other[:-step][lane[step:] != lane[:-step]] = -1
+        other[-step:] = -1
     else:
-        same[-step:] = lane[:step] == lane[-step:]
-    return np.where(same, np.arange(len(rows)) + step, -1)
+        other[-step:][lane[:step] != lane[-step:]] = -1
+        other[:-step] = -1
+    return other
 
 
 def removal(context: Context, rows: Array) -> Remove:
@@ -77,7 +80,7 @@ def removal(context: Context, rows: Array) -> Remove:
 
 def split_by(values: Array) -> list[Array]:
     """Positions of equal values, in ascending order of the value."""
-    order = np.argsort(values, kind="stable")
+    order = order_by(numbered(values)[0])
     return np.split(order, np.flatnonzero(np.diff(values[order])) + 1) if len(order) else []
 
 
@@ -93,7 +96,7 @@ def said_of(
 ) -> Finding:
     """A finding about kernels, the longest of them as evidence. Without host calls (files of kernels only) the replay knows the
     order on each stream alone, so its gain is at most that."""
-    longest = rows[np.argsort(-context.basis.durations(rows), kind="stable")][:EVIDENCE_MOST]
+    longest = rows[largest(context.basis.durations(rows), EVIDENCE_MOST)]
     launched = context.launches.row[rows]
     bare = not len(context.trace.api)
     return judged(

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
+from profiler import intervals
 from profiler.analysis.context import Context
 from profiler.analysis.edits import OwnTime
+from profiler.analysis.groups import largest
 from profiler.analysis.judge import Name, bounded, judged
 from profiler.analysis.rules.in_sums import of_steps, steps_alone
 from profiler.analysis.rules.launches import one_launch
-from profiler.findings import Finding
+from profiler.analysis.statistics import OUTLIER
+from profiler.analysis.views.gap_classes import HOST
+from profiler.findings import Evidence, Finding
 from profiler.trace import Array
 
 NAME = Name("launch-bound", 23, "host")
 IDLE_SHARE = 0.10  # of the window inside launch-bound stretches, collection not counted (catalogue)
 UNLINKED_SHARE = 0.20  # of the window idle, where nothing says why
 KERNELS_MIN = 20  # as in a launch-bound stretch
+CALL_SHARE = 0.25  # of the idle time; a call that takes it between the launches is named
 FASTER = 0.5  # of the launching thread's own time; the replayed cure
 EVIDENCE_MOST = 3
 
@@ -27,9 +33,10 @@ def launch_bound(context: Context) -> Iterator[Finding]:
     after the one before had ended.
 
     Gain: the launching threads' own time in these stretches halved, at most; beside it stands what one launch for each stretch
-    would gain. A named cause that explains half of it (a wait, a compile, an allocation ...) carries the gain instead. Without
-    host calls the idle time itself is said from UNLINKED_SHARE of the window on, with the sums of steps only their free time from
-    IDLE_SHARE on; both at most.
+    would gain. A named cause that explains half of it (a wait, a compile, an allocation ...) carries the gain instead. Where
+    there are no such stretches, but the device waits for the host from UNLINKED_SHARE of the window on, that is said with what
+    the host mostly does meanwhile, at most. Without host calls the idle time itself is said from UNLINKED_SHARE of the window
+    on, with the sums of steps only their free time from IDLE_SHARE on; both at most.
     """
     sums = steps_alone(context)
     if sums is not None:
@@ -37,7 +44,8 @@ def launch_bound(context: Context) -> Iterator[Finding]:
             yield of_steps(NAME._replace(id="device-idle-sums"), sums, sums.free, sums.free, {})
         return
     if context.trace.api:
-        yield from in_stretches(context)
+        found = list(in_stretches(context))
+        yield from found or _late(context)
     else:
         yield from _unlinked(context)
 
@@ -46,7 +54,8 @@ def in_stretches(context: Context) -> Iterator[Finding]:
     """The full form of the rule: each kernel of a stretch is known with its launch."""
     bound = context.views.launch_bound
     collected = sum(gaps.total("collection") for gaps in context.views.gaps.values())
-    idle = bound.idle - min(bound.idle, collected)
+    idle = min(bound.idle, _idle(context))
+    idle -= min(idle, collected)
     if idle <= IDLE_SHARE * context.length:
         return
     rows = context.basis.kernels()
@@ -54,7 +63,11 @@ def in_stretches(context: Context) -> Iterator[Finding]:
     groups = [_of_stretch(context, rows, int(a), int(b)) for a, b in zip(bound.first, bound.last, strict=True)]
     calls = np.unique(context.launches.row[np.concatenate(groups)])
     kernels = int(bound.count.sum())
+    between, between_ns = _between(context, calls)
     facts = {
+        **({"case": "call"} if between_ns >= CALL_SHARE * idle else {}),
+        "between": between,
+        "between_ns": between_ns,
         "kernels": kernels,
         "stretches": len(bound.count),
         "idle_ns": idle,
@@ -77,6 +90,65 @@ def in_stretches(context: Context) -> Iterator[Finding]:
         method="model",
         at_most=True,
     )
+
+
+def _idle(context: Context) -> int:
+    """Time in the stretches in which no kernel, collective or copy of the device runs, ns."""
+    bound, task = context.views.launch_bound, context.trace.task
+    found = 0
+    for device, gaps in context.idle.items() if len(bound.device) else ():
+        mine = bound.device == device
+        starts, ends = task["start"][bound.first[mine]], task["end"][bound.last[mine]]
+        found += int(intervals.inside((gaps.starts, gaps.ends), starts, ends).sum())
+    return found
+
+
+def _between(context: Context, calls: Array) -> tuple[str, int]:
+    """The call that takes most of the launching threads' time between these launches, and its time, ns."""
+    api, outer = context.trace.api, context.outer
+    begun = api["start"][outer]
+    inside = np.isin(api["thread"][outer], api["thread"][calls]) & (context.launches.kernels[outer] == 0)
+    rows = outer[inside & (begun >= api["start"][calls].min()) & (begun < api["start"][calls].max())]
+    if not len(rows):
+        return "-", 0
+    names, place = np.unique(api["name"][rows], return_inverse=True)
+    spent = np.bincount(place, (api["end"] - api["start"])[rows])
+    return context.trace.strings[int(names[np.argmax(spent)])], int(spent.max())
+
+
+def _late(context: Context) -> Iterator[Finding]:
+    """The device waits for the host between longer pieces of work. What happens once (a checkpoint, say) is no habit: idle time
+    in steps of over three times the median, without such steps the longest gap, is left out."""
+    gaps = max(context.views.gaps.values(), key=lambda g: g.host, default=None)
+    if gaps is None or not (context.launches.row >= 0).any():
+        return
+    odd = _once(context, gaps.ends - gaps.starts, gaps.starts)
+    if gaps.host - odd < UNLINKED_SHARE * (context.length - odd):
+        return
+    spent = {name: ns for name, ns in gaps.by_class().items() if name in HOST}
+    top = max(spent, key=lambda name: spent[name])
+    facts = {
+        "idle_ns": gaps.host - odd,
+        "idle_share": (gaps.host - odd) / context.length,
+        "gaps": len(gaps.starts),
+        "longest_ns": int((gaps.ends - gaps.starts).max()),
+        "reason": top,
+        "reason_ns": min(spent[top], gaps.host - odd),
+    }
+    longest = largest(gaps.ends - gaps.starts, EVIDENCE_MOST)
+    shown = tuple(Evidence("idle", int(gaps.starts[i]), int(gaps.ends[i])) for i in longest.tolist())
+    yield replace(bounded(context, NAME._replace(id="device-idle-host"), facts, gaps.host - odd), evidence=shown)
+
+
+def _once(context: Context, length: Array, starts: Array) -> int:
+    """Idle time that is no habit, ns."""
+    steps = context.steps
+    if steps.kind != "marker" or not len(length):
+        return int(length.max(initial=0))
+    whole = steps.ends - steps.starts
+    inside = steps.of(starts)
+    odd = (inside >= 0) & (whole > OUTLIER * np.median(whole))[np.maximum(inside, 0)]
+    return int(length[odd].sum())
 
 
 def _unlinked(context: Context) -> Iterator[Finding]:

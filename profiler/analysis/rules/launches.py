@@ -8,18 +8,20 @@ import numpy as np
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import OneLaunch
+from profiler.analysis.groups import changes
 from profiler.trace import Array
 
+LIBRARY_MOST = 8  # kernels of one call of the operator library: a convolution's with its changes of format, a gradient's
 GE_GAP = 600  # ns between kernels of one launch (measured kernel_details: 0.5-0.7 us)
 
 
 def own_launches(context: Context) -> Array:
-    """Kernel rows of the window that belong to no model and whose call launched one kernel, by thread and launch time."""
+    """Kernel rows of the window that belong to no model and whose call launched one operator, by thread and launch time."""
     rows = context.basis.kernels()
     call = context.launches.row[rows]
     alone = (call >= 0) & (column(context.trace, "task", "model")[rows] < 0)
     rows, call = rows[alone], call[alone]
-    single = context.launches.kernels[call] == 1
+    single = context.launches.kernels[call] <= LIBRARY_MOST
     rows, call = rows[single], call[single]
     api = context.trace.api
     if not len(rows):
@@ -42,7 +44,8 @@ def by_step(context: Context, rows: Array) -> list[Array]:
 
 def one_launch(context: Context, groups: list[Array]) -> tuple[OneLaunch, ...]:
     """The kernels of each group in one launch."""
-    return tuple(OneLaunch(context.launches.row[group], GE_GAP) for group in groups if len(group) > 1)
+    calls = [context.launches.row[group] for group in groups if len(group) > 1]
+    return tuple(OneLaunch(some[changes(some)], GE_GAP) for some in calls)
 
 
 def same_sequence(context: Context, groups: list[Array]) -> bool:
@@ -54,6 +57,15 @@ def same_sequence(context: Context, groups: list[Array]) -> bool:
     return max(sequences.count(s) for s in set(sequences)) > len(sequences) / 2
 
 
-def launch_bound_share(context: Context) -> float:
-    """Share of the window inside launch-bound stretches (view V6)."""
-    return float(context.views.launch_bound.span.sum()) / context.length
+def waits_for_launches(context: Context, rows: Array) -> int:
+    """Time the device has nothing to do before kernels of these rows because their call returned only after the kernel before had
+    ended, ns. Unlike view V6 it counts single kernels, so a long kernel between short ones ends nothing."""
+    task, api = context.trace.task, context.trace.api
+    every = context.basis.kernels()
+    every = every[np.argsort(task["device"][every], kind="stable")]
+    ended = np.maximum.accumulate(task["end"][every].astype(np.int64))  # devices in turn: only pairs of one device count
+    gap = task["start"][every][1:] - ended[:-1]
+    call = context.launches.row[every[1:]]
+    late = (task["device"][every][1:] == task["device"][every][:-1]) & np.isin(every[1:], rows) & (gap > GE_GAP)
+    late &= api["end"][call] > ended[:-1]
+    return int((gap - GE_GAP)[late].sum())

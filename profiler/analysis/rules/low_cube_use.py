@@ -13,7 +13,7 @@ from profiler.analysis.judge import Name
 from profiler.analysis.kernel_model import Kind, modelled_ns, per_kind, product
 from profiler.analysis.rules.kernels import computing, critical_ns, said_of
 from profiler.analysis.rules.operators import chip_known, described, mixed
-from profiler.analysis.views.roofline import BOUND, PIPES, cores, ratio
+from profiler.analysis.views.roofline import BOUND, PIPES, busiest, cores, ratio
 from profiler.findings import Finding
 
 NAME = Name("low-cube-use", 46, "operator")
@@ -37,8 +37,7 @@ def low_cube_use(context: Context) -> Iterator[Finding]:
     floor, efficiency = found.floor_ns[products], found.efficiency[products]
     mac = ratio(context.trace, "mac", rows)
     made = np.maximum(modelled_ns(context, rows, product), floor)
-    busiest = np.max([np.nan_to_num(ratio(context.trace, pipe, rows)) for pipe in PIPES], axis=0, initial=0.0)
-    idle_cube = (mac < LOW_MAC) & (busiest < BOUND)
+    idle_cube = (mac < LOW_MAC) & (busiest(context.trace, PIPES, rows) < BOUND)
     slow = (floor > 0) & (efficiency < LOW_EFFICIENCY)
     chosen = (idle_cube | slow) & ~(mac >= BOUND) & (duration >= SLOWER * np.nan_to_num(made, nan=np.inf))
     chosen &= (per_kind(context, rows, _narrowest) > FLAT) & ~mixed(context, rows)

@@ -91,7 +91,7 @@ def _growth(context: Context, use: Memory) -> Iterator[Finding]:
 
 def _fragmentation(use: Memory) -> Iterator[Finding]:
     share = use.fragmentation_share
-    if share is None or use.samples < SAMPLES or share <= TORN or share * use.reserved_bytes <= TORN_BYTES:
+    if share is None or not use.peak_bytes or use.samples < SAMPLES or share <= TORN or share * use.reserved_bytes <= TORN_BYTES:
         return
     facts = {
         "device": use.device,

@@ -10,6 +10,7 @@ from profiler.analysis.context import Context
 from profiler.analysis.judge import REPEAT_MIN, Name
 from profiler.analysis.rules.dynamic_fallback import fallback
 from profiler.analysis.rules.executions import executions, input_shape
+from profiler.analysis.rules.padded_gears import padded_gears
 from profiler.analysis.rules.padded_layout import padded_layout
 from profiler.findings import Finding
 
@@ -23,8 +24,10 @@ def missing_gears(context: Context) -> Iterator[Finding]:
     """Fires when executions run operator by operator with 2 to 16 sets of shapes that cover 95 % of them. Gain: each of the
     covered ones in one launch. Silent when the shapes really vary, and when static models serve them. Apart from that, when
     kernels that take 3 % of the computing time, or half a percent of the window on the critical path, read what a TransData
-    right before them padded by more than 25 %; gain: their time by the share of real elements, at most."""
+    right before them padded by more than 25 %, or when executions get an input with over 25 % fewer samples than they compute;
+    gain: their time by the share of real elements, at most."""
     yield from padded_layout(context)
+    yield from padded_gears(context)
     found = executions(context)
     chosen = np.flatnonzero(found.piecewise)
     if len(chosen) < REPEAT_MIN:

@@ -8,13 +8,13 @@ import numpy as np
 
 from profiler.analysis.context import Context
 from profiler.analysis.judge import CAPTURE, Name
+from profiler.analysis.rules.in_sums import steps_alone
+from profiler.analysis.statistics import OUTLIER, OUTLIERS_MOST, outliers, step_lengths
 from profiler.analysis.steps import STEADY_MIN
 from profiler.findings import Evidence, Finding
 from profiler.trace import Array
 
 NAME = Name("no-steady-state", 3, CAPTURE)
-OUTLIER = 3.0  # times the median (spec of the analyzer, section 5)
-OUTLIERS_MOST = 0.2  # of the steps; with more of them they are a mode
 MODES = 1.5  # ratio of the medians of two modes
 MODE_MIN = 0.25  # of the steps in the smaller mode
 TREND = 0.2  # growth over the window, of the median
@@ -25,7 +25,11 @@ TREND_MIN = 6  # steps a trend or two modes need
 def no_steady_state(context: Context) -> Iterator[Finding]:
     """Fires for two or more steps of which fewer than three are steady; for step times in two modes (medians apart by half); for
     step times that grow or shrink by a fifth along a line; and for single steps of over three times the median, each with
-    the call that takes the extra time. Silent for a program without repetition. No gain."""
+    the call that takes the extra time. Silent for a program without repetition. No gain. With the sums of steps only, such single
+    steps."""
+    if steps_alone(context) is not None:
+        yield from _outliers_in_sums(context)
+        return
     steps = context.steps
     if len(steps.starts) < 2:
         return
@@ -70,6 +74,23 @@ def _outliers(context: Context, length: Array, slow: Array, median: int) -> Find
     }
     evidence = (Evidence(str(int(steps.ids[at])), int(steps.starts[at]), int(steps.ends[at])),)
     return Finding("outlier-step", NAME.number, CAPTURE, "note", facts, None, evidence)
+
+
+def _outliers_in_sums(context: Context) -> Iterator[Finding]:
+    length = step_lengths(context.trace)
+    slow = outliers(length)
+    if not slow:
+        return
+    ids = context.trace.meta["tables"]["step_trace_time"].get("step", [])
+    shown = [str(ids[i]) if i < len(ids) and ids[i] is not None else f"#{i + 1}" for i in slow[:5]]
+    facts = {
+        "case": "sums",
+        "count": len(slow),
+        "steps": ", ".join(shown),
+        "longest_ns": max(length[i] for i in slow),
+        "median_ns": int(np.median(length)),
+    }
+    yield Finding("outlier-step", NAME.number, CAPTURE, "note", facts, None)
 
 
 def _extra(context: Context, step: int) -> tuple[str, int]:

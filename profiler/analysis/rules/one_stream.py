@@ -56,13 +56,12 @@ def _on(context: Context, device: int, stream: int, rows: Array) -> Iterator[Fin
     count = int(item[-1]) + 1 if len(item) else 0
     if count < REPEAT_MIN:
         return
-    fill = _fill(context, rows)
+    buffers = Buffers(context)
+    if threads < 2 and not buffers.known:
+        return
     exposed = _exposed(context, device, rows)
     kernels = rows[context.trace.tasks_of("kernel")[rows]]
     if _stretch(context, rows, item, 2) > TURNS and exposed < WARNING * context.length:
-        return
-    buffers = Buffers(context)
-    if threads < 2 and not buffers.known:
         return
     most = min(MOST, threads if threads > 1 else MOST, _independent(context, buffers, device, rows, threads))
     if most < 2:
@@ -82,7 +81,7 @@ def _on(context: Context, device: int, stream: int, rows: Array) -> Iterator[Fin
         "items": count,
         "threads": threads,
         "streams": chosen,
-        "fill_share": fill,
+        "fill_share": _fill(context, rows),
         "exposed_ns": exposed,
         "curve": ", ".join(f"{k}: {duration(max(0, gains[k]))}" for k in widths),
         "models": len(np.unique(column(context.trace, "task", "model")[kernels])),
@@ -152,6 +151,8 @@ def _exposed(context: Context, device: int, rows: Array) -> int:
     """Time of copies on the stream that no kernel covers, ns."""
     task = context.trace.task
     copies = rows[context.trace.tasks_of("copy")[rows]]
+    if not len(copies):
+        return 0
     spans = intervals.union(task["start"][copies], task["end"][copies])
     return intervals.length(intervals.subtract(spans, busy(context.trace, device, copies=False)))
 

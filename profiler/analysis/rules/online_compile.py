@@ -11,6 +11,7 @@ from profiler import intervals
 from profiler.analysis.breakdown import in_collective
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Skip
+from profiler.analysis.groups import largest
 from profiler.analysis.host_classes import class_of, of_class
 from profiler.analysis.judge import NOTE, REPEAT_MIN, WARNING, Name, at_most, judged
 from profiler.analysis.rules.kernels import most_frequent
@@ -35,6 +36,7 @@ def online_compile(context: Context) -> Iterator[Finding]:
         total = sum(s.total_ns for s in mine)
         if mine and sum(s.count for s in mine) >= REPEAT_MIN and total >= WARNING * sum(s.total_ns for s in sums):
             facts = {
+                "case": "sums",
                 "count": sum(s.count for s in mine),
                 "call": mine[0].name,
                 "total_ns": total,
@@ -62,7 +64,7 @@ def _finding(context: Context, rows: Array) -> Finding:
         facts,
         (Skip(rows),),
         confidence="high",
-        evidence=context.calls_shown(rows[np.argsort(-length, kind="stable")][:EVIDENCE_MOST]),
+        evidence=context.calls_shown(rows[largest(length, EVIDENCE_MOST)]),
         sites=context.sites(rows),
     )
     # Behind other waiting the compiles gain nothing yet; once that is cured they will.

@@ -10,6 +10,7 @@ from npu import events
 from profiler.analysis.calls import COPY, blocking, column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import CallTime, Edit, Unblock
+from profiler.analysis.groups import largest
 from profiler.analysis.judge import REPEAT_MIN, Name, at_most, judged
 from profiler.analysis.rules.copies import D2H, H2D, PAGEABLE, Copies, async_call_ns, in_window, pinned
 from profiler.findings import Finding
@@ -72,7 +73,7 @@ def _finding(context: Context, chosen: Copies, told: bool) -> Finding:
         facts,
         edits,
         confidence="medium",
-        evidence=context.calls_shown(chosen.rows[np.argsort(-length, kind="stable")][:EVIDENCE_MOST]),
+        evidence=context.calls_shown(chosen.rows[largest(length, EVIDENCE_MOST)]),
         sites=context.sites(chosen.rows),
         method="model",
     )

@@ -41,10 +41,12 @@ def per_tensor_optimizer(context: Context) -> Iterator[Finding]:
     runs = []
     for group in _steps(context, rows):
         tail = _tail(simple[group])
+        if tail < KERNELS_MIN:
+            continue
         run = rows[group][len(group) - tail :]
         kinds = np.unique(column(context.trace, "task", "op_type")[run])
         alone = tail == len(group) and not _moments(context, kinds)
-        if tail >= KERNELS_MIN and not alone and len(kinds) <= KINDS_MOST:
+        if not alone and len(kinds) <= KINDS_MOST:
             runs.append(run)
     if len(runs) * 2 <= context.count:
         return

@@ -20,8 +20,8 @@ EVIDENCE_MOST = 3
 
 def ping_pong(context: Context) -> Iterator[Finding]:
     """Fires when a copy to the host is followed within 1 ms and the same step by a copy of as many bytes back to the same device,
-    with no launch of that thread in between. Gain: without both. Confidence is medium: what the host did with the data in between
-    is not recorded."""
+    with no launch of that thread in between; other copies may lie between the two. Gain: without both. Confidence is medium: what
+    the host did with the data in between is not recorded."""
     copies = in_window(context)
     if not len(copies.rows):
         return
@@ -50,23 +50,38 @@ def ping_pong(context: Context) -> Iterator[Finding]:
 
 
 def _pairs(context: Context, copies: Copies) -> tuple[Array, Array]:
-    """Positions of copies out and of the copies back that follow them directly on their thread."""
+    """Positions of copies out and of the copies back that belong to them: of one thread the next of as many bytes, with nothing
+    launched between the two; several tensors may go out before the first comes back."""
     api, task = context.trace.api, context.trace.task
-    thread = api["thread"][copies.rows]
-    step = context.steps.of(api["start"][copies.rows])
-    out = np.arange(len(copies.rows) - 1)
-    back = out + 1
-    good = (copies.direction[out] == D2H) & (copies.direction[back] == H2D) & (thread[out] == thread[back])
-    good &= (copies.bytes[out] == copies.bytes[back]) & (copies.bytes[out] > 0)
-    good &= (step[out] == step[back]) & ((step[out] >= 0) | (not context.steps.judged))
-    good &= task["device"][copies.task[out]] == task["device"][copies.task[back]]
-    good &= api["start"][copies.rows[back]] - api["end"][copies.rows[out]] < APART
+    thread, start, end = (api[n][copies.rows] for n in ("thread", "start", "end"))
+    device = task["device"][copies.task]
+    step = context.steps.of(start)
+    launched = _launches_before(context, copies)
+    waiting: dict[tuple[int, int, int], list[int]] = {}
+    out, back = [], []
+    for at in np.lexsort((start, thread)).tolist():
+        if copies.bytes[at] <= 0:
+            continue
+        key = (int(thread[at]), int(copies.bytes[at]), int(device[at]))
+        if copies.direction[at] == D2H:
+            waiting.setdefault(key, []).append(at)
+        elif copies.direction[at] == H2D and waiting.get(key):
+            # First out, first back, of those that are still close enough.
+            near = [w for w in waiting.pop(key) if launched[w] == launched[at] and start[at] - end[w] < APART]
+            if near and step[near[0]] == step[at] and (step[at] >= 0 or not context.steps.judged):
+                out.append(near[0])
+                back.append(at)
+                waiting[key] = near[1:]
+    return np.array(out, np.int64), np.array(back, np.int64)
+
+
+def _launches_before(context: Context, copies: Copies) -> Array:
+    """Per copy how many kernel launches its thread made before it."""
+    api = context.trace.api
     launching = np.flatnonzero(context.launches.kernels > 0)
-    for number in np.unique(thread[:-1][good]):
-        launches = np.sort(api["start"][launching[api["thread"][launching] == number]])
-        mine = np.flatnonzero(good & (thread[out] == number))
-        between = np.searchsorted(launches, api["start"][copies.rows[back[mine]]]) - np.searchsorted(
-            launches, api["start"][copies.rows[out[mine]]]
-        )
-        good[mine[between > 0]] = False
-    return out[good], back[good]
+    thread, start = api["thread"][copies.rows], api["start"][copies.rows]
+    count = np.zeros(len(copies.rows), np.int64)
+    for number in np.unique(thread):
+        mine = thread == number
+        count[mine] = np.searchsorted(np.sort(api["start"][launching[api["thread"][launching] == number]]), start[mine])
+    return count

@@ -9,10 +9,10 @@ import numpy as np
 from profiler.analysis.calls import COPY, blocking
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Aside
-from profiler.analysis.groups import changes
+from profiler.analysis.groups import changes, largest
 from profiler.analysis.judge import REPEAT_MIN, WARNING, Name, judged
 from profiler.analysis.own_time import OwnTimes
-from profiler.analysis.rules.host import D2H, copies_of, in_markers, items, last_anchor, next_anchor, submission
+from profiler.analysis.rules.host import D2H, any_copies, copies_of, in_markers, items, last_anchor, next_anchor, submission
 from profiler.findings import Finding
 from profiler.trace import Array
 
@@ -42,7 +42,7 @@ def post_process_serial(context: Context) -> Iterator[Finding]:
         facts,
         (Aside(own.row, own.ns, submission(context, own.row)),),
         confidence="medium",
-        evidence=context.calls_shown(own.before[np.argsort(-own.ns, kind="stable")][:EVIDENCE_MOST]),
+        evidence=context.calls_shown(own.before[largest(own.ns, EVIDENCE_MOST)]),
         sites=context.sites(own.before),
         at_most=True,
     )
@@ -51,8 +51,8 @@ def post_process_serial(context: Context) -> Iterator[Finding]:
 def processing(context: Context) -> OwnTimes:
     """Own times whose last launching, copying or waiting call brought results, and after which the thread submits again."""
     own = context.own_times
-    if not len(own.row):
-        return own
+    if not len(own.row) or not any_copies(context, D2H):
+        return own.only(np.zeros(0, np.int64))
     last = last_anchor(context, own)
     brought = copies_of(context, last, D2H) & blocking(context.trace)[last]
     brought |= _waited_for(context, last)

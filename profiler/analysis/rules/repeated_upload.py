@@ -9,7 +9,7 @@ import numpy as np
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Remove
-from profiler.analysis.groups import distinct
+from profiler.analysis.groups import distinct, largest
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.kernel_work import item_bytes
 from profiler.analysis.rules.copies import H2D, Copies, in_window
@@ -54,7 +54,7 @@ def repeated_upload(context: Context) -> Iterator[Finding]:
         facts,
         (Remove(copies.task, copies.rows),),
         confidence="medium",
-        evidence=context.tasks_shown(copies.task[np.argsort(-length, kind="stable")][:EVIDENCE_MOST]),
+        evidence=context.tasks_shown(copies.task[largest(length, EVIDENCE_MOST)]),
         sites=context.sites(copies.rows),
     )
 

@@ -11,7 +11,7 @@ from profiler.analysis.edits import SetTo
 from profiler.analysis.judge import Name
 from profiler.analysis.rules.kernels import said_of
 from profiler.analysis.rules.operators import described, mixed, share
-from profiler.analysis.views.roofline import BOUND, PIPES, ratio
+from profiler.analysis.views.roofline import BOUND, PIPES, busiest, ratio
 from profiler.findings import Finding
 
 NAME = Name("scalar-bound", 50, "operator")
@@ -30,9 +30,9 @@ def scalar_bound(context: Context) -> Iterator[Finding]:
     rows = context.basis.kernels("kernel")
     rows = rows[context.basis.durations(rows) >= SHORT]
     scalar = ratio(context.trace, "scalar", rows)
-    others = np.max([np.nan_to_num(ratio(context.trace, pipe, rows)) for pipe in PIPES if pipe != "scalar"], axis=0, initial=0.0)
+    others = busiest(context.trace, [pipe for pipe in PIPES if pipe != "scalar"], rows)
     duration = context.basis.durations(rows)
-    bound = (scalar > others) & ((scalar >= BOUND) | ((scalar >= LEAST) & (scalar > AHEAD * others)))
+    bound = (scalar > others) & ((scalar >= BOUND) | ((scalar >= LEAST) & (scalar / AHEAD > others)))
     bound &= ~mixed(context, rows)
     mine = rows[bound]
     if not len(mine) or share(context, mine) < SHARE:

@@ -9,7 +9,7 @@ import numpy as np
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Skip
-from profiler.analysis.groups import combined
+from profiler.analysis.groups import combined, largest
 from profiler.analysis.host_classes import of_class
 from profiler.analysis.judge import Name, judged
 from profiler.analysis.rules.online_compile import outermost
@@ -51,7 +51,7 @@ def shape_churn(context: Context) -> Iterator[Finding]:
         facts,
         (Skip(rows),),
         confidence="medium",
-        evidence=context.calls_shown(rows[np.argsort(-length, kind="stable")][:EVIDENCE_MOST]),
+        evidence=context.calls_shown(rows[largest(length, EVIDENCE_MOST)]),
         sites=context.sites(rows),
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
+from profiler.analysis.eager import eager
 from profiler.analysis.edits import SetTo
 from profiler.analysis.judge import Name
 from profiler.analysis.rules.kernels import CUBE, LAYOUT, kernels, next_on_stream, of_type, removal, said_of
@@ -104,6 +105,7 @@ def _finding(context: Context, rows: Array, runs: Runs, spans: int) -> Finding:
         "span_share": spans / context.length,
         "chain": " + ".join(shown) + (" ..." if end - begin > SHOWN else ""),
         "length": end - begin,
+        "case": "eager" if eager(context, heads) else "",
     }
     edits = (SetTo(heads, longest), removal(context, tails))
     return said_of(context, NAME, facts, np.concatenate((heads, tails)), edits, "medium", "model", at_most=True)

@@ -12,6 +12,7 @@ from profiler.analysis.edits import Aside, Edit, Overlap
 from profiler.analysis.judge import Name, judged
 from profiler.analysis.rules.copies import async_call_ns
 from profiler.analysis.rules.host import H2D, copies_of
+from profiler.analysis.rules.in_sums import of_steps, steps_alone
 from profiler.findings import Evidence, Finding, Gain
 from profiler.intervals import Spans
 from profiler.trace import Array
@@ -25,8 +26,14 @@ def step_start_stall(context: Context) -> Iterator[Finding]:
     """Fires when marked steps spend SHARE of their time before the first and after the last kernel or collective.
 
     Gain: the threads' own time there is spent beside the step before, and copies to the device there go ahead of their step. Of
-    a single step only a note and a bound: what could run beside it is not in the capture.
+    a single step only a note and a bound: what could run beside it is not in the capture. With the sums of steps only, their
+    column Preparing, at most.
     """
+    sums = steps_alone(context)
+    if sums is not None:
+        if sums.preparing >= SHARE * (sums.whole + sums.preparing):
+            yield of_steps(NAME._replace(id="step-start-stall-sums"), sums, sums.preparing, sums.preparing, {})
+        return
     records = [b for b in context.breakdown if b.preparing is not None and b.tail is not None]
     if context.steps.kind != "marker" or not records:
         return

@@ -10,6 +10,7 @@ from npu import events
 from profiler.analysis.calls import COPY, SYNC_DEVICE, SYNC_STREAM, column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import DropCalls
+from profiler.analysis.groups import largest
 from profiler.analysis.judge import REPEAT_MIN, Name, at_most, judged
 from profiler.analysis.rules.in_sums import executions, launches, often
 from profiler.analysis.rules.waits import ranking, worth_naming
@@ -44,7 +45,7 @@ def sync_every_submit(context: Context) -> Iterator[Finding]:
     idle = _idle_at(context, api["end"][chosen]) & (bubble > 0)
     if idle.sum() <= DIRECT_SHARE * len(chosen):
         return
-    longest = chosen[np.argsort(-bubble, kind="stable")][:EVIDENCE_MOST]
+    longest = chosen[largest(bubble, EVIDENCE_MOST)]
     stream = column(context.trace, "api", "stream")[chosen]
     facts = {
         "call": context.trace.strings[int(api["name"][chosen[0]])],

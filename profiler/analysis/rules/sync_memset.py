@@ -12,6 +12,7 @@ from profiler.analysis.breakdown import in_collective
 from profiler.analysis.calls import blocking, column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Edit, Remove, Unblock
+from profiler.analysis.groups import largest
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.findings import Finding
 
@@ -50,7 +51,7 @@ def sync_memset(context: Context) -> Iterator[Finding]:
         facts,
         edits,
         confidence="high",
-        evidence=context.tasks_shown(tasks[np.argsort(-context.basis.durations(tasks), kind="stable")][:EVIDENCE_MOST]),
+        evidence=context.tasks_shown(tasks[largest(context.basis.durations(tasks), EVIDENCE_MOST)]),
         sites=context.sites(launched[launched >= 0]),
         at_most=bool(len(fills)),
     )

@@ -12,6 +12,7 @@ from profiler import intervals
 from profiler.analysis.calls import blocking
 from profiler.analysis.context import Context
 from profiler.analysis.edits import CallTime, OwnTime
+from profiler.analysis.groups import largest
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.rules.host import main_thread
 from profiler.findings import Finding
@@ -59,7 +60,7 @@ def thread_contention(context: Context) -> Iterator[Finding]:
         facts,
         (CallTime(slow.rows, slow.alone),),
         confidence="medium",
-        evidence=context.calls_shown(slow.rows[np.argsort(-length, kind="stable")][:EVIDENCE_MOST]),
+        evidence=context.calls_shown(slow.rows[largest(length, EVIDENCE_MOST)]),
         sites=context.sites(slow.rows),
     )
 

@@ -11,6 +11,7 @@ from profiler.analysis.breakdown import in_collective
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import SetTo
+from profiler.analysis.groups import largest
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.findings import Finding
 from profiler.trace import Array
@@ -55,7 +56,7 @@ def unaligned_copy(context: Context) -> Iterator[Finding]:
         facts,
         (SetTo(odd, np.minimum(wanted.astype(np.int64), length)),),
         confidence="medium" if len(even) >= REPEAT_MIN else "low",
-        evidence=context.tasks_shown(odd[np.argsort(-length, kind="stable")][:EVIDENCE_MOST]),
+        evidence=context.tasks_shown(odd[largest(length, EVIDENCE_MOST)]),
         sites=context.sites(calls[calls >= 0]),
         method="model",
     )

@@ -11,8 +11,9 @@ from npu.patterns import PATTERNS, Pattern
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.conversion import unconverted
+from profiler.analysis.eager import CALLS, eager
 from profiler.analysis.edits import fuse
-from profiler.analysis.groups import distinct
+from profiler.analysis.groups import distinct, largest
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.shapes import BYTES, conv_work, shapes
 from profiler.findings import Finding
@@ -45,7 +46,7 @@ def unfused_pattern(context: Context) -> Iterator[Finding]:
     free = np.ones(len(rows), bool)  # kernels no earlier pattern has claimed
     found: dict[str, list[tuple[str, Array, Array]]] = {}
     for pattern in PATTERNS:
-        heads, tails = _matches(context, rows, same, free, pattern)
+        heads, tails = occurrences(context, rows, same, free, pattern)
         free[heads] = free[tails] = False
         if len(heads):
             found.setdefault(pattern.family or pattern.name, []).append((pattern.name, heads, tails))
@@ -70,7 +71,7 @@ def _chain(context: Context, rows: Array, heads: Array, tails: Array) -> list[st
     return [context.trace.strings[op] for op in best]
 
 
-def _matches(context: Context, rows: Array, same: Array, free: Array, pattern: Pattern) -> tuple[Array, Array]:
+def occurrences(context: Context, rows: Array, same: Array, free: Array, pattern: Pattern) -> tuple[Array, Array]:
     """Positions of heads and of all kernels that would fall away."""
     known = {text for text in context.basis.types[0] if text is not None}
     steps = [known.intersection(step) for step in pattern.steps]
@@ -148,7 +149,7 @@ def _finding(context: Context, passes: str, chain: list[str], heads: Array, tail
     task = context.trace.task
     ratios, modelled = _ratios(context, heads)
     duration = task["end"] - task["start"]
-    order = heads[np.argsort(-duration[heads], kind="stable")][:EVIDENCE_MOST]
+    order = heads[largest(duration[heads], EVIDENCE_MOST)]
     facts = {
         "pass": passes,
         "chain": " + ".join(chain),
@@ -181,6 +182,9 @@ def _conversion(context: Context, passes: str, kernels: Array) -> dict[str, obje
         return {}
     names = {context.trace.strings[i] for i in np.unique(task["name"][kernels]).tolist()}
     found = unconverted(context.trace, passes.split(", "), names)
+    if not found.case and eager(context, kernels):
+        calls = [CALLS[name] for name in passes.split(", ") if name in CALLS]
+        return {"case": "eager", "call": ", ".join(calls)} if calls else {"case": "compile"}
     if not found.case:
         return {}
     return {"case": found.case, "refused": found.places, "node": found.node, "refusal": found.refusal}

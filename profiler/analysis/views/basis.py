@@ -12,7 +12,7 @@ import numpy as np
 from npu.soc import Soc
 from profiler.analysis.breakdown import in_collective
 from profiler.analysis.calls import column
-from profiler.analysis.groups import combined, kinds, numbered, order_by
+from profiler.analysis.groups import combined, kinds, narrow, numbered, order_by
 from profiler.analysis.launches import Launches
 from profiler.analysis.steps import Steps
 from profiler.trace import Array, Trace
@@ -44,7 +44,9 @@ class Basis:
         in order of their start."""
         wanted = names or KERNELS
         if wanted not in self._kernels:
-            self._kernels[wanted] = self._in_window(wanted)
+            found = self._in_window(wanted)
+            same = (rows for rows in self._kernels.values() if np.array_equal(rows, found))
+            self._kernels[wanted] = next(same, found)
         return self._kernels[wanted]
 
     def _in_window(self, names: tuple[str, ...]) -> Array:
@@ -61,13 +63,17 @@ class Basis:
     def streams(self) -> Array:
         """Kernel rows of the window by device, stream and start."""
         rows = self.kernels()
-        return rows[order_by(self.lanes[rows])] if len(rows) else rows
+        lanes = np.take(self.lanes, rows)
+        return rows[order_by(lanes)] if (lanes[1:] < lanes[:-1]).any() else rows
 
     @cached_property
     def lanes(self) -> Array:
         """Number of the (device, stream) of each task row, ascending."""
         task = self.trace.task
-        return combined(task["device"], task["stream"]).astype(np.int32) if task else np.zeros(0, np.int32)
+        if not task:
+            return np.zeros(0, np.int32)
+        number = combined(task["device"], task["stream"])
+        return number.astype(np.int16 if int(number.max()) <= np.iinfo(np.int16).max else np.int32)
 
     @cached_property
     def kinds(self) -> tuple[list[tuple[str, ...]], Array]:
@@ -83,8 +89,8 @@ class Basis:
     def types(self) -> tuple[list[str | None], Array]:
         """(the distinct operator types, None for unknown ones; number of its type per task row)."""
         ids = column(self.trace, "task", "op_type")
-        number, _ = numbered(ids)
-        number = number.astype(np.int32)
+        number, count = numbered(ids)
+        number = number.astype(np.int16 if count <= np.iinfo(np.int16).max else np.int32)
         first = np.zeros(int(number.max(initial=-1)) + 1, np.int64)
         first[number] = ids
         return [self.trace.strings[i] if i >= 0 else None for i in first.tolist()], number
@@ -92,10 +98,20 @@ class Basis:
     def of_type(self, rows: Array, test: Callable[[str], bool]) -> Array:
         """Mask over task rows: the operator type is known and passes the test."""
         texts, number = self.types
-        return np.take(np.array([t is not None and test(t) for t in texts], bool), number[rows])
+        passed = np.array([t is not None and test(t) for t in texts], bool)
+        return np.take(passed, self._stream_types if rows is self.streams else np.take(number, rows))
+
+    @cached_property
+    def _stream_types(self) -> Array:
+        """Number of the type of each of `streams`, which most rules ask about."""
+        return np.take(self.types[1], self.streams)
 
     def durations(self, rows: Array) -> Array:
         """Lengths of task rows, ns."""
-        task = self.trace.task
-        lengths: Array = (task["end"][rows] - task["start"][rows]).astype(np.int64, copy=False) if task else np.zeros(0, np.int64)
+        lengths: Array = np.take(self._lengths, rows).astype(np.int64, copy=False)
         return lengths
+
+    @cached_property
+    def _lengths(self) -> Array:
+        task = self.trace.task
+        return narrow(task["end"] - task["start"]) if task else np.zeros(0, np.int64)

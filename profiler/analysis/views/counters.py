@@ -9,6 +9,7 @@ import numpy as np
 from profiler.analysis.views.basis import Basis
 from profiler.analysis.views.roofline import CLOCK
 from profiler.samples.sampler import series
+from profiler.trace import Array
 
 PARTS = 100  # of the window, for which derived samples are taken
 
@@ -55,11 +56,19 @@ def clocks(basis: Basis) -> tuple[ClockTime, ...]:
 
 def counters(basis: Basis) -> tuple[Counter, ...]:
     """Counters other than the clock, by name and device; of a capture of ours also those that follow from what it holds."""
+    recorded = _recorded(basis)
+    known = {(c.device, c.name) for c in recorded}
+    made = recorded + [c for c in _derived(basis) if (c.device, c.name) not in known]
+    return tuple(sorted(made, key=lambda c: (c.name, c.device)))
+
+
+def _recorded(basis: Basis) -> list[Counter]:
+    """Samples that lie in the window."""
     table, text = basis.trace.counter, basis.trace.strings
-    made = _derived(basis)
     if not table:
-        return tuple(made)
+        return []
     inside = (table["time"] >= basis.window[0]) & (table["time"] < basis.window[1])
+    made = []
     for name in np.unique(table["name"][inside]).tolist():
         if text[name].startswith(CLOCK):
             continue
@@ -67,10 +76,8 @@ def counters(basis: Basis) -> tuple[Counter, ...]:
             values = table["value"][inside & (table["name"] == name) & (table["device"] == device)]
             values = values[~np.isnan(values)]
             if len(values):
-                made.append(
-                    Counter(int(device), text[name], len(values), float(values.min()), float(values.mean()), float(values.max()))
-                )
-    return tuple(sorted(made, key=lambda c: (c.name, c.device)))
+                made.append(_counter(int(device), text[name], values))
+    return made
 
 
 def _derived(basis: Basis) -> list[Counter]:
@@ -79,9 +86,8 @@ def _derived(basis: Basis) -> list[Counter]:
     if end - begin < PARTS:
         return []
     times = np.linspace(begin, end, PARTS + 1).astype(np.int64)
-    made = []
-    for one in series(basis.trace, times):
-        if one.values.any():
-            values = map(float, (one.values.min(), one.values.mean(), one.values.max()))
-            made.append(Counter(one.device, one.name, len(one.values), *values))
-    return sorted(made, key=lambda c: (c.name, c.device))
+    return [_counter(one.device, one.name, one.values) for one in series(basis.trace, times) if one.values.any()]
+
+
+def _counter(device: int, name: str, values: Array) -> Counter:
+    return Counter(device, name, len(values), float(values.min()), float(values.mean()), float(values.max()))

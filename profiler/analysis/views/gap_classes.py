@@ -10,6 +10,7 @@ Waiting for ranks and for copy engines cannot occur here: collectives and copies
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from profiler import intervals
 from profiler.analysis.breakdown import Work, comm_launch
 from profiler.analysis.calls import column
 from profiler.analysis.gaps import Gaps
-from profiler.analysis.groups import narrow
+from profiler.analysis.groups import changes
 from profiler.analysis.host_classes import CALLS, MARKERS, classes
 from profiler.analysis.launches import Launches
 from profiler.analysis.views.gap_floor import Floor
@@ -32,17 +33,15 @@ HOST = (*CALLS, "framework", "user")
 
 
 class GapClasses(NamedTuple):
-    """starts, ends: idle intervals. thread: of the launch of what ends each, -1 unknown. spent: ns per interval by class, only of
-    classes that occur; all together they sum to the intervals."""
+    """starts, ends: idle intervals. spent: ns by class, only of classes that occur; all together they sum to the intervals."""
 
     starts: Array
     ends: Array
-    thread: Array
-    spent: dict[str, Array]
+    spent: dict[str, int]
 
     def total(self, *names: str) -> int:
         """Time of these classes (all without names), ns."""
-        return sum(int(self.spent[n].sum()) for n in names or CLASSES if n in self.spent)
+        return sum(self.spent.get(n, 0) for n in names or CLASSES)
 
     @property
     def host(self) -> int:
@@ -68,48 +67,59 @@ class _Ends(NamedTuple):
 def gap_classes(trace: Trace, launches: Launches, idle: Gaps, device: int, floor: Floor) -> GapClasses:
     """All idle intervals of a device with their reasons."""
     starts, ends = idle.starts, idle.ends
-    spent: dict[str, Array] = {}
+    spent: dict[str, int] = {}
     end = _ending(trace, launches, device, ends)
 
-    def put(name: str, spans: Spans) -> None:
-        if len(spans.starts):
-            at = np.searchsorted(starts, spans.starts, side="right") - 1
-            sums = spent.setdefault(name, np.zeros(len(starts), np.int64))
-            np.add.at(sums, at, spans.ends - spans.starts)
+    def put(name: str, ns: int) -> None:
+        if ns:
+            spent[name] = spent.get(name, 0) + ns
 
-    rest = Spans(starts, ends)
+    whole = rest = Spans(starts, ends)
+
+    def within(begins: Array, stops: Array) -> Spans:
+        """The rest of some intervals or of their parts; these lie apart, so where all of them is left there is nothing to cut."""
+        if rest is not whole:
+            return intervals.intersect(rest, intervals.union(begins, stops))
+        real = begins < stops
+        return Spans(begins[real], stops[real])
+
     if floor.collecting and floor.ns is not None:
         kernels = np.flatnonzero(Work(trace, device).computing)
         after = trace.task["end"][kernels].astype(np.int64)
-        taken = intervals.intersect(rest, intervals.union(after, after + floor.ns))
-        put("collection", taken)
-        rest = intervals.subtract(rest, taken)
+        rest = intervals.subtract(rest, intervals.union(after, after + floor.ns))
+        put("collection", intervals.length(whole) - intervals.length(rest))
     launch = np.clip(end.launch, starts, ends)
-    put("end", _inside(rest, starts[end.none], ends[end.none]))
+    put("end", intervals.length(within(starts[end.none], ends[end.none])))
     loose = ~end.linked & ~end.none
-    put("unlinked", _inside(rest, starts[loose], ends[loose]))
+    put("unlinked", intervals.length(within(starts[loose], ends[loose])))
     feeders = _feeders(trace)
     codes = classes(trace)
     for thread in np.unique(end.thread[end.linked]).tolist():
         mine = end.linked & (end.thread == thread)
-        late = _inside(rest, starts[mine], launch[mine])
+        late = within(starts[mine], launch[mine])
+        left = intervals.length(late)
         for name, doing in _doing(trace, codes, thread, feeders.get(thread, ())):
-            taken = intervals.intersect(late, doing)
-            put(name, taken)
-            late = intervals.subtract(late, taken)
-        put("user", late)
-    on_device = _inside(rest, launch[end.linked], ends[end.linked])
+            late = intervals.subtract(late, doing)
+            put(name, left - intervals.length(late))
+            left = intervals.length(late)
+        put("user", left)
+    on_device = within(launch[end.linked], ends[end.linked])
     waiting = _event_waits(trace, device, starts, ends, end, on_device)
-    put("event", waiting)
-    put("unexplained", intervals.subtract(on_device, waiting))
-    if "unexplained" in spent:
-        spent["dispatch"] = np.minimum(spent["unexplained"], floor.dispatch)
-        spent["unexplained"] -= spent["dispatch"]
-    return GapClasses(starts, ends, narrow(end.thread), {name: narrow(sums) for name, sums in spent.items()})
+    put("event", intervals.length(waiting))
+    unexplained = _per_gap(starts, intervals.subtract(on_device, waiting))
+    dispatch = np.minimum(unexplained, floor.dispatch)
+    put("dispatch", int(dispatch.sum()))
+    put("unexplained", int((unexplained - dispatch).sum()))
+    return GapClasses(starts, ends, spent)
 
 
-def _inside(spans: Spans, starts: Array, ends: Array) -> Spans:
-    return intervals.intersect(spans, intervals.union(starts, ends))
+def _per_gap(starts: Array, spans: Spans) -> Array:
+    """Time of the spans in each interval that holds some, ns."""
+    if not len(spans.starts):
+        return spans.starts
+    heads = np.flatnonzero(changes(np.searchsorted(starts, spans.starts, side="right")))
+    sums: Array = np.add.reduceat(spans.ends - spans.starts, heads)
+    return sums
 
 
 def _ending(trace: Trace, launches: Launches, device: int, ends: Array) -> _Ends:
@@ -134,11 +144,14 @@ def _ending(trace: Trace, launches: Launches, device: int, ends: Array) -> _Ends
         lost = np.full(len(ends), -1)
         return _Ends(ends, lost, lost, np.zeros(len(ends), bool), np.ones(len(ends), bool))
     start, launch, thread, stream = (np.concatenate(c).astype(np.int64) for c in (starts, launched, threads, streams))
-    order = np.lexsort((launch, start))
-    at = np.minimum(np.searchsorted(start[order], ends), len(order) - 1)
-    found = order[at]
-    none = start[found] != ends
-    return _Ends(launch[found], np.where(none, -1, thread[found]), stream[found], (thread[found] >= 0) & ~none, none)
+    if (start[1:] > start[:-1]).all():
+        found = np.minimum(np.searchsorted(start, ends), len(start) - 1)
+    else:
+        order = np.lexsort((launch, start))
+        found = order[np.minimum(np.searchsorted(np.take(start, order), ends), len(order) - 1)]
+    none = np.take(start, found) != ends
+    thread = np.take(thread, found)
+    return _Ends(np.take(launch, found), np.where(none, -1, thread), np.take(stream, found), (thread >= 0) & ~none, none)
 
 
 def _call_of(trace: Trace, ops: Array) -> Array:
@@ -162,18 +175,17 @@ def _feeders(trace: Trace) -> dict[int, tuple[int, ...]]:
     return {int(t): tuple(p for p in puts if p != t) for t in takers}
 
 
-def _doing(trace: Trace, codes: Array, thread: int, feeders: tuple[int, ...]) -> list[tuple[str, Spans]]:
+def _doing(trace: Trace, codes: Array, thread: int, feeders: tuple[int, ...]) -> Iterator[tuple[str, Spans]]:
     """What a thread and those that feed it were doing, by class in order of priority."""
-    found = []
-    for name in CALLS:
-        for who in (thread, *feeders):
-            calls = np.flatnonzero((trace.api["thread"] == who) & (codes == CALLS.index(name)))
+    mine = {who: np.flatnonzero(trace.api["thread"] == who) for who in (thread, *feeders)}
+    for number, name in enumerate(CALLS):
+        for who, rows in mine.items():
+            calls = rows[codes[rows] == number]
             if len(calls):
-                found.append((name, intervals.union(trace.api["start"][calls], trace.api["end"][calls])))
-            found.extend(_marked(trace, name, who))
-    for who in (thread, *feeders):
-        found.extend(_marked(trace, "framework", who))
-    return found
+                yield name, intervals.union(np.take(trace.api["start"], calls), np.take(trace.api["end"], calls))
+            yield from _marked(trace, name, who)
+    for who in mine:
+        yield from _marked(trace, "framework", who)
 
 
 def _marked(trace: Trace, name: str, thread: int) -> list[tuple[str, Spans]]:
@@ -195,6 +207,6 @@ def _event_waits(trace: Trace, device: int, starts: Array, ends: Array, end: _En
     for stream in np.unique(trace.task["stream"][waits]).tolist():
         rows = waits[trace.task["stream"][waits] == stream]
         mine = end.linked & (end.stream == stream)
-        here = _inside(on_device, starts[mine], ends[mine])
+        here = intervals.intersect(on_device, intervals.union(starts[mine], ends[mine]))
         found.append(intervals.intersect(here, intervals.union(trace.task["start"][rows], trace.task["end"][rows])))
     return intervals.union(np.concatenate([f.starts for f in found]), np.concatenate([f.ends for f in found]))

@@ -41,7 +41,7 @@ def losses(basis: Basis) -> Losses:
     kernels = trace.tasks_of("kernel", "aicpu")
     linked = bool((launches.row >= 0).any())
     calls = _launch_calls(basis) if linked or not trace.task else np.zeros(0, np.int64)
-    lost = calls[launches.first[calls] < 0]
+    lost = calls[(launches.first[calls] < 0) & ~_of_collectives(basis, calls)]
     orphans = int((kernels & (launches.row < 0)).sum()) if linked else 0
     dropped = trace.meta.get("lost", 0)
     return Losses(
@@ -64,6 +64,15 @@ def _launch_calls(basis: Basis) -> Array:
     return np.flatnonzero(node & (column(trace, "api", "correlation") >= 0) & np.isin(trace.api["name"], _launch_names(basis)))
 
 
+def _of_collectives(basis: Basis, calls: Array) -> Array:
+    """Mask: a collective, which is a row of the comm table, carries the id of the call."""
+    known = basis.trace.comm.get("correlation")
+    if known is None:
+        return np.zeros(len(calls), bool)
+    found: Array = np.isin(column(basis.trace, "api", "correlation")[calls], known[known >= 0])
+    return found
+
+
 def _launch_names(basis: Basis) -> Array:
     """Names of node-level calls of which at least one has a task: a tiling or a query has none and is no launch."""
     trace = basis.trace
@@ -79,7 +88,7 @@ def _by_name(basis: Basis, calls: Array) -> tuple[Lost, ...]:
     made = []
     for name in np.unique(names).tolist():
         mine = calls[names == name]
-        answered = int((launches.first[mine] >= 0).sum())
+        answered = int(((launches.first[mine] >= 0) | _of_collectives(basis, mine)).sum())
         if answered < len(mine):
             made.append(Lost(trace.strings[int(name)] or _likely(basis, mine), len(mine), answered))
     return tuple(sorted(made, key=lambda lost: (lost.kernels - lost.launched, lost.name)))
@@ -96,7 +105,7 @@ def _likely(basis: Basis, calls: Array) -> str:
 
 
 def _empty_steps(basis: Basis, calls: Array) -> tuple[int, ...]:
-    """Marked steps without a device row, where others have some."""
+    """Marked steps for which no device row was launched and in which none begins, where others have some."""
     trace, steps = basis.trace, basis.steps
     if steps.kind != "marker" or not trace.task:
         return ()
@@ -105,7 +114,8 @@ def _empty_steps(basis: Basis, calls: Array) -> tuple[int, ...]:
     rows = np.bincount(inside[inside >= 0], minlength=count)
     if not rows.any():
         return ()
+    begun = steps.of(trace.task["start"])  # launched ahead in an earlier step, worked off in this one
     at = steps.of(trace.api["start"][calls]) if len(calls) else np.zeros(0, np.int64)
     launched = np.bincount(at[at >= 0], minlength=count)
-    empty = (rows == 0) & ((launched > 0) | (np.median(rows) > 0))
+    empty = (rows == 0) & (np.bincount(begun[begun >= 0], minlength=count) == 0) & ((launched > 0) | (np.median(rows) > 0))
     return tuple(int(i) for i in steps.ids[empty])

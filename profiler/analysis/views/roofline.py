@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 
 import numpy as np
 
 from npu.soc import Soc
 from profiler.analysis.calls import column
+from profiler.analysis.groups import numbered, shared_index
 from profiler.analysis.kernel_work import KernelWork, kernel_work, on_cube, peak_flops_per_ns
 from profiler.analysis.views.basis import Basis
-from profiler.trace import Array, Trace
+from profiler.trace import Array, Columns, Trace
 
 BOUND = 0.8  # a pipe this busy bounds the kernel
 PIPES = ("mac", "vec", "mte1", "mte2", "mte3", "fixpipe", "scalar")
@@ -23,8 +25,7 @@ class Roofline:
     """Kernels of the window on the cores, one entry each, in order of their start. row: of the task table. mhz: mean clock over
     each. What follows from a kind alone is kept once a kind and looked up when asked for."""
 
-    trace: Trace
-    chip: Soc
+    basis: Basis
     row: Array
     mhz: Array
     _kind: Array  # of each kernel
@@ -36,8 +37,7 @@ class Roofline:
     @property
     def duration(self) -> Array:
         """Length of each, ns."""
-        lengths: Array = (self.trace.task["end"][self.row] - self.trace.task["start"][self.row]) if len(self.row) else self.row
-        return lengths.astype(np.int64, copy=False)
+        return self.basis.durations(self.row)
 
     @property
     def flops(self) -> Array:
@@ -52,18 +52,26 @@ class Roofline:
     @property
     def peak(self) -> Array:
         """Operations per ns of its type at its clock; that of one operation per ns at the rated clock where unknown."""
-        at_clock: Array = np.take(self._peak, self._kind) * self.mhz / max(1, self.chip.cube_mhz)
+        at_clock: Array = np.take(self._peak, self._kind) * self.mhz / max(1, self.basis.chip.cube_mhz)
         return at_clock
+
+    @property
+    def _steady(self) -> bool:
+        """The clock was the same all the time, so that what follows from it is one number a kind."""
+        return self.mhz.strides == (0,) and len(self.mhz) > 0
 
     @property
     def cube(self) -> Array:
         """Mask: its main part is a product."""
         return np.take(self._cube, self._kind)
 
-    @cached_property
+    @property
     def floor_ns(self) -> Array:
         """What operations and bytes take at least; 0 where its work cannot be told."""
-        floor: Array = np.maximum(self.flops / self.peak, self.bytes / self.chip.memory_gbps)
+        if self._steady:
+            peak = self._peak * self.mhz[0] / max(1, self.basis.chip.cube_mhz)
+            return np.take(np.maximum(self._flops / peak, self._bytes / self.basis.chip.memory_gbps), self._kind)
+        floor: Array = np.maximum(self.flops / self.peak, self.bytes / self.basis.chip.memory_gbps)
         return floor
 
     @property
@@ -75,7 +83,7 @@ class Roofline:
     @property
     def bound(self) -> Array:
         """Index into PIPES of the pipe that bounds it; -1: no pipe is busy enough; -2: no counters."""
-        return _bound(self.trace, self.row)
+        return _bound(self.basis.trace, self.row)
 
 
 def roofline(basis: Basis) -> Roofline:
@@ -84,8 +92,7 @@ def roofline(basis: Basis) -> Roofline:
     kinds, number = basis.kinds
     made = [kernel_work(*texts) for texts in kinds] or [None]
     return Roofline(
-        basis.trace,
-        basis.chip,
+        basis,
         rows,
         clock(basis.trace, basis.chip, rows),
         number[rows] if kinds else np.zeros(len(rows), np.int32),
@@ -122,11 +129,38 @@ def clock(trace: Trace, chip: Soc, rows: Array) -> Array:
 
 def ratio(trace: Trace, pipe: str, rows: Array) -> Array:
     """Share of a kernel's time in which a pipe works, 0..1; NaN where it was not measured."""
-    found = [trace.task.at(n, rows) for n in (f"aic_{pipe}_ratio", f"aiv_{pipe}_ratio", f"{pipe}_ratio") if n in trace.task]
-    if not found:
+    names = [n for n in (f"aic_{pipe}_ratio", f"aiv_{pipe}_ratio", f"{pipe}_ratio") if n in trace.task]
+    if not names:
         return np.full(len(rows), np.nan)
-    best: Array = reduce(np.fmax, found)  # the larger of two, or the one that is known
-    return best
+
+    def larger(some: Array) -> Array:  # of two, or the one that is known
+        best: Array = reduce(np.fmax, [trace.task.at(n, some) for n in names])
+        return best
+
+    return per_kernel(trace.task, names, rows, larger)
+
+
+def busiest(trace: Trace, pipes: Sequence[str], rows: Array) -> Array:
+    """The largest of these pipes' shares of each kernel's time; 0 where none was measured."""
+    names = [n for n in trace.task if n.endswith("_ratio")]
+
+    def largest(some: Array) -> Array:
+        shares: Array = np.max([np.nan_to_num(ratio(trace, pipe, some)) for pipe in pipes], axis=0, initial=0.0)
+        return shares
+
+    return per_kernel(trace.task, names, rows, largest)
+
+
+def per_kernel(table: Columns, names: Sequence[str], rows: Array, value: Callable[[Array], Array]) -> Array:
+    """value(rows), where it follows from some columns of each row alone: where these follow from one other column, it is worked
+    out once for each of that one's values."""
+    index = shared_index(table, names)
+    if index is None or not len(rows):
+        return value(rows)
+    place, _ = numbered(np.take(index, rows))
+    one_of_each = np.zeros(int(place.max()) + 1, np.int64)
+    one_of_each[place] = rows
+    return np.take(value(one_of_each), place)
 
 
 def _bound(trace: Trace, rows: Array) -> Array:

@@ -7,7 +7,7 @@ import pytest
 from profiler.analysis.compare import compare, pairs
 from profiler.findings import Comparison
 from profiler.report.compare import lines, markdown, to_json
-from profiler.trace import Trace
+from profiler.trace import Trace, Unreadable
 from tests.made import Made
 from tests.truth.machine import Machine, fused
 
@@ -126,3 +126,43 @@ def test_forms(lang: str) -> None:
     facts = to_json(made)
     assert facts["verdict"] == "slower"
     assert sum(d["b_us"] - d["a_us"] for d in facts["layers"]) == pytest.approx(facts["wall"]["b_us"] - facts["wall"]["a_us"])
+
+
+class TestSums:
+    """Profiles without rows in time: what their tables of sums say. Times in ms."""
+
+    def steps(self, free: float, count: int = 4, jitter: float = 0) -> Trace:
+        made = Made()
+        ms = {"computing": 120.0, "communication_not_overlapped": 4.0, "free": free}
+        table = {n: [round((v + (jitter * (i % 2) if n == "free" else 0)) * 1e6) for i in range(count)] for n, v in ms.items()}
+        made.meta["tables"] = {"step_trace_time": table}
+        return made.trace()
+
+    def operators(self, **ops: tuple[int, float]) -> Trace:
+        made = Made()
+        names, counts, totals = list(ops), [c for c, _ in ops.values()], [round(t * 1e6) for _, t in ops.values()]
+        made.meta["tables"] = {
+            "op_statistic": {"op_type": names, "core_type": ["AI_CORE"] * len(ops), "count": counts, "total": totals}
+        }
+        return made.trace()
+
+    def test_steps(self) -> None:
+        made = compare(self.steps(140), self.steps(640))
+        assert (made.kind, made.a_ns, made.b_ns, made.a_steps, made.sums) == ("slower", 264_000_000, 764_000_000, 4, True)
+        assert layers(made) == pytest.approx({"computing": 0, "communication": 0, "copies": 0, "host": 500_000, "device": 0})
+
+    def test_steps_within_the_noise(self) -> None:
+        """Free times of 100 and 120 in turns: the median deviation is 10, the noise 20; 10 more is the same."""
+        assert compare(self.steps(100, jitter=20), self.steps(110, jitter=20)).kind == "same"
+
+    def test_operators_and_calls(self) -> None:
+        made = compare(self.operators(MatMulV2=(200, 24), TransData=(400, 34)), self.operators(MatMulV2=(200, 24), TransData=(40, 3.4)))
+        assert (made.kind, made.a_ns, made.b_ns) == ("faster", 58_000_000, 27_400_000)
+        assert [(r.name, r.kind, r.a_count, r.b_count) for r in made.rows] == [("TransData", "fewer", 400, 40)]
+        assert "the sum of all recorded times" in "\n".join(lines(made)) and "全部记录时间之和" in "\n".join(lines(made, "zh"))
+
+    def test_what_cannot_be_compared_is_refused(self) -> None:
+        """A table of memory says nothing of time; sums against a time line would give a difference that is none."""
+        for one, other in ((Made().trace(), Made().trace()), (self.steps(140), steps()), (steps(), self.steps(140))):
+            with pytest.raises(Unreadable):
+                compare(one, other)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler.analysis.groups import changes, combined, numbered
+from profiler.analysis.groups import changes, combined, largest, numbered
 
 
 @given(st.lists(st.integers(-1, 5) | st.integers(-(1 << 60), 1 << 60)))
@@ -28,3 +28,9 @@ def test_combined_tells_exactly_the_distinct_pairs_apart(pairs: list[tuple[int, 
 def test_changes() -> None:
     assert changes(np.array([1, 1, 2, 2]), np.array([0, 1, 1, 1])).tolist() == [True, True, True, False]
     assert changes(np.zeros(0, np.int64)).tolist() == []
+
+
+@given(st.lists(st.integers(-5, 5), max_size=30), st.integers(1, 8))
+def test_the_largest_come_first_and_of_equal_ones_the_earlier(values: list[int], most: int) -> None:
+    expected = sorted(range(len(values)), key=lambda n: (-values[n], n))[:most]
+    assert largest(np.array(values, np.int64), most).tolist() == expected

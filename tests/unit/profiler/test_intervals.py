@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler.intervals import Spans, gaps, intersect, length, subtract, union
+from profiler.intervals import Spans, gaps, inside, intersect, length, subtract, union
 
 
 def made(*pairs: tuple[int, int]) -> Spans:
@@ -61,7 +61,7 @@ some = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=12)
 @given(some, some)
 def test_all_operations_agree_with_sets_of_single_nanoseconds(a: list[tuple[int, int]], b: list[tuple[int, int]]) -> None:
     left, right = made(*a), made(*b)
-    inside = [{t for start, end in given_pairs for t in range(start, end)} for given_pairs in (a, b)]
+    held = [{t for start, end in given_pairs for t in range(start, end)} for given_pairs in (a, b)]
 
     def covered(spans: Spans) -> set[int]:
         held = pairs(spans)
@@ -69,7 +69,21 @@ def test_all_operations_agree_with_sets_of_single_nanoseconds(a: list[tuple[int,
         assert all(end < start for (_, end), (start, _) in itertools.pairwise(held))  # sorted, apart, joined
         return {t for start, end in held for t in range(start, end)}
 
-    assert covered(left) == inside[0] and length(left) == len(inside[0])
-    assert covered(intersect(left, right)) == inside[0] & inside[1]
-    assert covered(subtract(left, right)) == inside[0] - inside[1]
-    assert covered(gaps(left, 10, 30)) == set(range(10, 30)) - inside[0]
+    assert covered(left) == held[0] and length(left) == len(held[0])
+    assert covered(intersect(left, right)) == held[0] & held[1]
+    assert covered(subtract(left, right)) == held[0] - held[1]
+    assert covered(gaps(left, 10, 30)) == set(range(10, 30)) - held[0]
+
+
+some = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=30)
+
+
+@given(some, st.lists(st.tuples(st.integers(0, 40), st.integers(0, 6)), max_size=3))
+def test_how_much_of_a_set_lies_in_intervals_of_any_order(asked: list[tuple[int, int]], held: list[tuple[int, int]]) -> None:
+    """Many sorted intervals and a small set take a way of their own."""
+    spans = made(*((start, start + wide) for start, wide in held))
+    covered = {t for start, end in pairs(spans) for t in range(start, end)}
+    for intervals in (asked, list(zip(*(sorted(side) for side in zip(*asked, strict=True)), strict=True)) if asked else []):
+        starts, ends = (np.array([i[n] for i in intervals], np.int64) for n in (0, 1))
+        expected = [len(covered & set(range(start, end))) for start, end in intervals]
+        assert inside(spans, starts, ends).tolist() == expected

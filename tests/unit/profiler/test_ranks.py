@@ -79,6 +79,12 @@ def test_uneven_computing_is_an_imbalance() -> None:
     assert facts["spread_share"] == pytest.approx(0.0972, abs=0.0001)
 
 
+def test_a_rank_whose_file_is_cut_is_not_compared() -> None:
+    report = joint([rank(0, 1000), rank(1, 1000), rank(2, 400, cut=True)])
+    assert ids(report) == []
+    assert ids(joint([rank(0, 1000), rank(1, 1000), rank(2, 400)])) == ["imbalance-computing"]
+
+
 def test_unequal_experts() -> None:
     """100, 100, 100, 260 ms: 260 of 140 on average."""
     experts = [{"GroupedMatmul": (ms * MS, 8.0)} for ms in (100, 100, 100, 260)]

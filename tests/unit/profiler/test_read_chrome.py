@@ -260,3 +260,15 @@ def test_a_window_border_inside_nested_lists(tmp_path: Path) -> None:
     trace = opened(tmp_path, some)
     assert len(trace.marker) == 60 and "damaged" not in lost(trace)
     assert np.array_equal(trace.marker["start"], np.arange(60) * 1000)
+
+
+def test_ids_that_are_objects_or_lists_are_ids_as_any_text(tmp_path: Path) -> None:
+    """Found by damaging files: such values are no keys of a table."""
+    odd: Any
+    for odd in ({"a": []}, [], [[]], None, 1.5):
+        events = [
+            HARDWARE, slice_("k", 10, 5), slice_("j", 20, 5, pid=odd), slice_("i", 30, 5, args={"connection_id": odd}),
+            {"ph": "s", "cat": "HostToDevice", "id": odd, "name": "x", "pid": odd, "tid": odd, "ts": 10},
+            {"ph": "B", "name": "b", "pid": odd, "tid": odd, "ts": 11}, {"ph": "E", "pid": odd, "tid": odd, "ts": 12},
+        ]  # fmt: skip
+        assert "k" in names(opened(tmp_path, events), "task")

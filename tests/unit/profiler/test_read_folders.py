@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from npu import events
+from profiler.analysis import analyze
 from profiler.export.msprof import export_msprof
 from profiler.read import open_trace
 from profiler.trace import Trace, Unreadable
@@ -257,3 +258,49 @@ def test_rows_without_a_start_are_listed_with_their_reason(tmp_path: Path) -> No
     trace = open_trace(write(tmp_path / "op_summary_1.csv", "Device_id,Op Name,Task Duration(us)", "0,a,12.5", "0,b,2.5"))
     assert not trace.task
     assert ("2 rows of op_summary_1.csv", True) in [(m.what, "no start times" in m.why) for m in trace.missing]
+
+
+def test_a_pointer_of_git_lfs_is_told_as_one(tmp_path: Path) -> None:
+    write(tmp_path / "trace_view.json", "version https://git-lfs.github.com/spec/v1", "oid sha256:4d7a", "size 12345678")
+    with pytest.raises(Unreadable) as refused:
+        open_trace(tmp_path.rename(tmp_path.with_name("rank0_ascend_pt")))
+    assert "pointer of Git LFS" in refused.value.what and "git lfs pull" in refused.value.next
+
+
+def test_numbers_of_a_statistic_that_are_none_are_no_values(tmp_path: Path) -> None:
+    """A header line in the middle, as files put together have it: its row has no count and no total."""
+    head = "OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max Time(us),Ratio(%)"
+    rows = ("MatMulV2,AI_CORE,200,24000.0,1,1,1,80", head, "Add,AI_VECTOR_CORE,300,6000.0,1,1,1,nan")
+    table = open_trace(write(tmp_path / "op_statistic.csv", head, *rows)).meta["tables"]["op_statistic"]
+    assert table["count"] == [200, None, 300] and table["share"] == [80, None, None]
+
+
+def test_a_database_whose_tasks_have_no_key(tmp_path: Path) -> None:
+    source = Path(__file__).parents[2] / "data/real/db/rank0_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db"
+    path = Path(shutil.copy(source, tmp_path))
+    with sqlite3.connect(path) as made:
+        made.execute("ALTER TABLE TASK RENAME COLUMN globalTaskId TO gone")
+    made.close()
+    assert len(open_trace(path).comm)
+
+
+def test_a_database_that_does_not_say_when_its_rows_end(tmp_path: Path) -> None:
+    source = Path(__file__).parents[2] / "data/real/db/rank0_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db"
+    path = Path(shutil.copy(source, tmp_path))
+    with sqlite3.connect(path) as made:
+        made.execute("ALTER TABLE COMMUNICATION_OP RENAME COLUMN endNs TO gone")
+        made.execute("DELETE FROM COMMUNICATION_TASK_INFO")
+    made.close()
+    trace = open_trace(path)
+    assert len(trace.task) and not trace.comm
+
+
+def test_a_database_without_the_parts_of_collectives_can_be_judged(tmp_path: Path) -> None:
+    source = Path(__file__).parents[2] / "data/real/db/rank0_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db"
+    path = Path(shutil.copy(source, tmp_path))
+    with sqlite3.connect(path) as made:
+        made.execute("DROP TABLE COMMUNICATION_TASK_INFO")
+    made.close()
+    trace = open_trace(path)
+    assert len(trace.comm) and set(trace.comm["part"].tolist()) == {-1}
+    assert analyze(trace).source

@@ -120,12 +120,13 @@ def test_columns_stated_wrongly_are_read_as_this_version_writes_them_and_absent_
     path = made.folder / "meta.json"
     facts = json.loads(path.read_text())
     facts["tables"]["api"][1] = ["end", "q"]
+    facts["tables"]["task"][0][2] = True  # a time that would be looked up as a text
     last = facts["tables"]["kernel"].pop(-2)[0]
     path.write_text(json.dumps(facts))
     trace = read(made.prof)
     assert trace.api["start"].tolist() == [7000] and last != "ok"
     assert trace.task["start"].tolist() == [7000]
-    assert [m.what for m in trace.missing] == ["the columns of api"]
+    assert [m.what for m in trace.missing] == ["the columns of api", "the columns of task"]
 
 
 FULL = """

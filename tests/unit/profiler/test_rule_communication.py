@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from npu.units import KIB, MIB
+from tests.made import Made
 from tests.unit.profiler.exchange import TRANSFER, Steps
 from tests.unit.profiler.said import loud, said
 
@@ -365,6 +366,30 @@ def test_first_connections_short_transfers_and_other_links_are_silent() -> None:
     assert not said(repeated(4.3, at=0).made, "retransmission")
     assert not said(repeated(0.9).made, "retransmission")
     assert not said(repeated(4.3, transport="SDMA").made, "retransmission")
+
+
+def rdma(*seconds: float, transport: str = "RDMA") -> Made:
+    made = Made()
+    names = [f"hcom_allReduce__9_{n}_1" for n in range(len(seconds))]
+    made.meta["tables"] = {
+        "communication_bandwidth": {
+            "name": names, "transport": [transport] * len(names), "time": [round(s * 1e9) for s in seconds], "bytes": [MIB] * len(names),
+        }
+    }  # fmt: skip
+    return made
+
+
+def test_sums_of_transfers_over_rdma() -> None:
+    """Four seconds of one collective are a packet that was lost; the others take 2 ms."""
+    (found,) = loud(rdma(0.002, 4.1, 0.002), "retransmission")
+    assert (found.id, found.facts["count"], found.facts["name"]) == ("retransmission-sums", 1, "hcom_allReduce")
+    assert found.gain is not None and (found.gain.ns, found.gain.at_most) == (4_098_000_000, True)
+
+
+def test_sums_below_four_seconds_other_links_and_the_first_collective_are_silent() -> None:
+    assert not said(rdma(0.002, 3.9, 0.002), "retransmission")
+    assert not said(rdma(0.002, 4.1, 0.002, transport="HCCS"), "retransmission")
+    assert not said(rdma(4.1, 0.002, 0.002), "retransmission")
 
 
 def test_counters_of_the_port() -> None:

@@ -149,6 +149,26 @@ class TestPingPong:
         assert (finding.facts["count"], finding.facts["per_step"], finding.facts["apart_ns"]) == (9, 0.9, 50_000)
         assert finding.gain.ns == 9 * 24_000
 
+    def two_tensors(self, swapped: bool = False) -> Made:
+        """As there_and_back, but two tensors of different sizes go out before the first comes back."""
+        made = there_and_back()
+        for table in ("api", "task"):
+            for row in list(made.rows[table]):
+                if row["bytes"] == 4096:
+                    more = 9000 + (swapped and row["direction"] == "h2d")
+                    made.rows[table].append({**row, "bytes": more, "correlation": 1000 + int(str(row["correlation"]))})
+        for row in (*made.rows["api"], *made.rows["task"]):
+            if row["bytes"] in (9000, 9001):  # right behind the first, in the own code of 50
+                later = 12_000 if row["direction"] == "d2h" else -12_000
+                row["start"], row["end"] = int(str(row["start"])) + later, int(str(row["end"])) + later
+        return made
+
+    def test_several_tensors_there_before_the_first_is_back(self) -> None:
+        (finding,) = loud(self.two_tensors(), "ping-pong")
+        assert (finding.facts["count"], finding.facts["total_bytes"]) == (18, 9 * 2 * (4096 + 9000))
+        (alone,) = said(self.two_tensors(swapped=True), "ping-pong")
+        assert alone.facts["count"] == 9  # the second comes back larger
+
     def test_near_miss_another_size(self) -> None:
         assert said(there_and_back(back=4100), "ping-pong") == []
 
@@ -202,6 +222,16 @@ class TestCopySlow:
         assert said(copies([5] * 5, kind="pageable"), "copy-slow") == []
         (finding,) = said(copies([3] * 5, kind="pageable"), "copy-slow")
         assert finding.facts["best"] == pytest.approx(4 * MIB / (10_000 + 4 * MIB / 8), rel=0.01)
+
+    def test_pageable_copies_are_not_measured_by_pinned_ones(self) -> None:
+        """Pageable at 8 GB/s beside pinned at 22 is what it can be; at 3 it is not, whatever the others do."""
+        for rate, count in ((8.0, 0), (3.0, 5)):
+            made = copies([22] * 10 + [rate] * 5)
+            for table in ("api", "task"):
+                for row in made.rows[table]:
+                    if row["direction"] == "h2d" and int(str(row["correlation"])) >= 100:
+                        row["host_kind"] = "pageable"
+            assert [f.facts["count"] for f in said(made, "copy-slow")] == ([count] if count else [])
 
     def test_near_miss_small_copies(self) -> None:
         assert said(copies([20] * 5 + [2] * 5, size=MIB - 1), "copy-slow") == []

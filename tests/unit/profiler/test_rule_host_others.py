@@ -189,6 +189,23 @@ class TestAllocInLoop:
         assert (finding.facts["p50_ns"], finding.facts["p50_without_ns"]) == (306_000, 206_000)
         assert (finding.facts["calls"], finding.sites) == ("aclrtMalloc", ("loop.py:3",))
 
+    def test_waiting_for_the_device_is_told_apart(self) -> None:
+        """A turn: a copy (4, the device's part 2), a launch of 5 with a kernel of 100 from 2 into it, a release that waits 97 for the
+        kernel and then takes 10: 116, ten of them. Without the releases the device has copies and kernels alone, 102 a turn, the
+        last of them ending at 106 + 9 * 102 = 1024; it ended at 9 * 116 + 106 = 1150."""
+        made = Made()
+        for turn in range(10):
+            now = 116 * turn
+            facts = {"correlation": 2 * turn, "bytes": 4096, "direction": "h2d", "host_kind": "pinned"}
+            made.api("aclrtMemcpyAsync", now, now + 4, stream=1, blocking=0, **facts)
+            made.task("copy", now + 1, now + 3, **facts)
+            made.api("aclmdlExecuteAsync", now + 4, now + 9, stream=1, correlation=2 * turn + 1, blocking=0)
+            made.task("kernel", now + 6, now + 106, correlation=2 * turn + 1, model=1)
+            made.api("aclrtFree", now + 9, now + 116, blocking=1, site="loop.py:3")
+        (finding,) = loud(made, "alloc-in-loop")
+        assert (finding.facts["total_ns"], finding.facts["waited_ns"]) == (1_070_000, 970_000)
+        assert finding.gain is not None and finding.gain.ns == 1_150_000 - 1_024_000
+
     def test_rare_allocations_that_make_the_slow_steps(self) -> None:
         made = loop("aclrtMalloc", 0.5, count=40, every=10, slow=(10, 20, 30), slow_ns=5000)
         (finding,) = said(made, "alloc-in-loop")
@@ -308,6 +325,19 @@ class TestApiOutliers:
 
     def test_near_miss_allocations_have_a_rule_of_their_own(self) -> None:
         assert said(loop("aclrtMalloc", 10, count=30, slow=(3, 7), slow_ns=3000), "api-outliers") == []
+
+    def test_near_miss_a_call_inside_has_a_reason_of_its_own(self) -> None:
+        """An operator's call that compiled, and one in which garbage was collected, are explained; one that did half of it not."""
+        for name, explained in (("opCompile", 2900.0), ("opCompile", 1400.0)):
+            made = loop("aclmdlGetDesc", 10, count=30, slow=(11, 23), slow_ns=3000)
+            for row in [r for r in made.rows["api"] if r["name"] == "aclmdlGetDesc" and int(str(r["end"])) - int(str(r["start"])) > 10**6]:
+                start = int(str(row["start"])) / 1000
+                made.api(name, start + 1, start + 1 + explained, level="node")
+            assert len(said(made, "api-outliers")) == (explained < 1500)
+        made = loop("aclmdlGetDesc", 10, count=30, slow=(11, 23), slow_ns=3000)
+        for row in [r for r in made.rows["api"] if r["name"] == "aclmdlGetDesc" and int(str(r["end"])) - int(str(r["start"])) > 10**6]:
+            made.marker("gc", "GC", int(str(row["start"])) / 1000 + 1, int(str(row["end"])) / 1000)
+        assert said(made, "api-outliers") == []
 
     def test_near_miss_nine_calls_tell_no_median(self) -> None:
         assert said(loop("aclmdlGetDesc", 10, count=9, slow=(3,), slow_ns=3000), "api-outliers") == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from npu.cost import call_ns
 from profiler.analysis import analyze
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Narrow
+from profiler.texts import claim
 from tests.made import Made
 from tests.unit.profiler.said import loud, said
 
@@ -56,6 +59,15 @@ class TestDeviceWideSync:
     def test_near_miss_the_other_stream_is_done_first(self) -> None:
         assert loud(self.turns(other=100), "device-wide-sync") == []
 
+    def test_any_number_may_be_a_thread(self) -> None:
+        """Found by damaging captures: a table with a place for every number up to the largest took 16 GB."""
+        made = self.turns()
+        made.api("aclrtGetDevice", 0, 1, thread=2**31 - 1)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        (finding,) = loud(made, "device-wide-sync")
+        assert finding.facts["count"] == 9
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 18  # KiB
+
     def test_near_miss_twice(self) -> None:
         assert said(self.turns(count=3), "device-wide-sync") == []
 
@@ -88,6 +100,30 @@ class TestSyncSums:
         few = sums(("aclrtSynchronizeStream", 200, 90_000), ("aclmdlExecuteAsync", 500, 15_000))
         unknown = sums(("aclrtSynchronizeStream", 500, 90_000), ("launch", 500, 15_000))
         assert said(few, "sync-every-submit") == said(unknown, "sync-every-submit") == []
+
+
+class TestSumsOfOtherCalls:
+    def test_events_made_for_every_operator(self) -> None:
+        made = sums(("aclrtCreateEvent", 2000, 52_000), ("aclrtDestroyEvent", 2000, 21_000), ("launch", 2000, 16_000))
+        (finding,) = analyze(made.trace()).findings
+        assert finding.gain is not None
+        assert (finding.id, finding.facts["count"], finding.gain.ns) == ("create-destroy-sums", 4000, 73_000_000)
+
+    def test_calls_of_collectives(self) -> None:
+        (finding,) = analyze(sums(("HcclAllReduce", 129, 62_000), ("launch", 2000, 16_000)).trace()).findings
+        assert finding.gain is not None
+        assert (finding.id, finding.facts["count"], finding.gain.ns) == ("frequent-collectives-sums", 129, 62_000_000)
+
+    def test_near_misses(self) -> None:
+        """99 calls; a tenth of the host's time is 5.2 of 52."""
+        for name, rule in (("aclrtCreateEvent", "create-destroy-in-loop"), ("HcclAllReduce", "frequent-collectives")):
+            assert said(sums((name, 99, 52_000), ("launch", 2000, 16_000)), rule) == []
+            assert said(sums((name, 500, 5_000), ("launch", 2000, 47_000)), rule) == []
+
+    def test_compiles_without_a_time_line_claim_nothing_of_steps(self) -> None:
+        (finding,) = analyze(sums(("aclopCompileAndExecute", 270, 8_100_000), ("launch", 2000, 16_000)).trace()).findings
+        assert finding.id == "online-compile" and "judged steps" not in claim(finding)
+        assert "step" in claim(finding, "zh")
 
 
 class TestImplicitSync:
@@ -130,6 +166,30 @@ class TestImplicitSync:
         (finding,) = said(self.turns(size=4000, marker="aten::nonzero"), "implicit-sync")
         assert (finding.facts["operators"], finding.facts["count"]) == ("aten::nonzero", 18)
         assert said(self.turns(size=4000, marker="aten::relu"), "implicit-sync") == []
+
+    def sized(self, op: str, count: int = 10, launch: bool = False) -> Made:
+        """A turn of 330 without framework operators: launch 5, kernel of 200, the wait for it, 100 of own code."""
+        made = Made()
+        for turn in range(count):
+            start = turn * 330
+            made.api("launch", start, start + 5, level="node", correlation=2 * turn, blocking=0)
+            made.task("kernel", start + 2, start + 202, correlation=2 * turn, op_type=op)
+            if launch:
+                made.api("launch", start + 5, start + 6, level="node", correlation=2 * turn + 1, blocking=0)
+                made.task("kernel", start + 203, start + 204, correlation=2 * turn + 1, op_type="Relu")
+            made.api("aclrtSynchronizeStream", start + 7, start + 204, stream=1, blocking=1)
+        return made
+
+    def test_the_wait_for_a_result_whose_size_only_the_device_knows(self) -> None:
+        """The last of ten is followed by no launch. Without its 197 a turn takes 133 on the host; the kernel and its gap 202."""
+        (finding,) = loud(self.sized("NonZero"), "implicit-sync")
+        assert finding.gain is not None
+        assert (finding.facts["count"], finding.facts["operators"], finding.facts["waited_ns"]) == (9, "NonZero", 9 * 197_000)
+        assert (finding.gain.ns, finding.gain.confidence) == (9 * 128_000, "medium")
+
+    def test_near_miss_other_kernels_and_a_launch_before_the_wait(self) -> None:
+        assert said(self.sized("MatMulV3"), "implicit-sync") == []
+        assert said(self.sized("NonZero", launch=True), "implicit-sync") == []
 
     def test_clean_no_copies(self) -> None:
         made = self.turns()

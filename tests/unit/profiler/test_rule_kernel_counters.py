@@ -113,6 +113,14 @@ class TestFrequencyDrop:
         del made.meta["soc"]
         assert said(made, "frequency-drop") == []
 
+    def test_unknown_chip_whose_clock_falls(self) -> None:
+        """The highest clock seen counts as the rated one: half at 1800, half at 1200."""
+        made = self.run(then=1800)
+        del made.meta["soc"]
+        (finding,) = said(made, "frequency-drop")
+        assert finding.gain is not None
+        assert (finding.facts["rated_mhz"], finding.facts["count"], finding.gain.confidence) == (1800, 5, "low")
+
 
 class TestKernelOutlier:
     def run(self, slow: int = 4, runs: int = 40, us: float = 300, op: str = "Gelu") -> Made:

@@ -164,6 +164,56 @@ class TestPaddedLayout:
         assert said(padding("8,1,56,56,12"), "missing-gears") == []
 
 
+def filled(real: list[int], room: int = 8, sample: int = 3 * 32 * 32 * 2, buffers: bool = False) -> Made:
+    """A turn: `real` samples copied into the input, one launch with two kernels of 50 that compute `room` samples, the wait."""
+    made = Made()
+    for turn, count in enumerate(real):
+        now = turn * 200.0
+        facts = {"correlation": 2 * turn, "bytes": count * sample, "direction": "h2d", "host_kind": "pinned"}
+        made.api("aclrtMemcpyAsync", now, now + 4, stream=1, blocking=0, **facts)
+        made.task("copy", now + 1, now + 6, writes=f"1+0:{count * sample}" if buffers else "", **facts)
+        made.api("aclmdlExecuteAsync", now + 4, now + 9, stream=1, correlation=2 * turn + 1, blocking=0)
+        for number in range(2):
+            made.task("kernel", now + 7 + 51 * number, now + 57 + 51 * number, correlation=2 * turn + 1, model=1, op_type="Conv2D",
+                      in_shapes=f"{room},3,32,32;8,3,3,3", in_dtypes="FLOAT16;FLOAT16",
+                      reads=f"1+0:{room * sample}" if buffers else "")
+        made.api("aclrtSynchronizeStream", now + 9, now + 108, stream=1, blocking=1)
+    return made
+
+
+class TestPaddedGears:
+    def test_positive(self) -> None:
+        """Three of eight samples: 62.5 of each 100 are computed for nothing. Five executions of six are filled like that."""
+        (finding,) = loud(filled([3, 3, 8, 3, 3, 3]), "missing-gears")
+        assert (finding.id, finding.facts["count"], finding.facts["real"], finding.facts["room"]) == ("padded-gears", 5, 15, 40)
+        assert finding.facts["histogram"] == "3/8 (5x)"
+        assert finding.gain is not None
+        assert (finding.gain.ns, finding.gain.at_most, finding.gain.confidence) == (5 * 62_500, True, "low")
+
+    def test_addresses_prove_it(self) -> None:
+        (finding,) = loud(filled([3] * 6, buffers=True), "missing-gears")
+        assert finding.gain is not None and finding.gain.confidence == "medium"
+
+    def test_near_miss_seven_of_eight_and_two_executions(self) -> None:
+        assert said(filled([7] * 6), "missing-gears") == []  # 8/7 is 14 % more
+        assert said(filled([3, 3, 8, 8, 8, 8]), "missing-gears") == []
+
+    def test_near_miss_a_copy_of_no_whole_sample(self) -> None:
+        made = filled([3] * 6)
+        for row in (*made.rows["api"], *made.rows["task"]):
+            if row["direction"] == "h2d":
+                row["bytes"] = 3 * 3 * 32 * 32 * 2 + 2
+        assert said(made, "missing-gears") == []
+
+    def test_near_miss_pixels_as_bytes(self) -> None:
+        """Half of the input in every copy: as well all samples in elements of one byte. With other fillings beside it it is not."""
+        assert said(filled([4] * 6), "missing-gears") == said(filled([2] * 6), "missing-gears") == []
+        assert len(said(filled([4, 3] * 3), "missing-gears")) == 1
+
+    def test_clean_full_inputs(self) -> None:
+        assert said(filled([8] * 6), "missing-gears") == []
+
+
 class TestGraphReplayMiss:
     def run(self, own: int, replay: str = "aclmdlRIExecuteAsync", replayed: int = 10) -> Made:
         """A step: one replay of `replayed` kernels of 5, then `own` kernels of 2 launched one by one."""

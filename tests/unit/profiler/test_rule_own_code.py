@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from profiler.analysis import analyze
+from profiler.texts import claim
 from tests.made import Made
 from tests.unit.profiler.said import loud, said
 
@@ -100,6 +102,28 @@ class TestInputStarved:
         assert finding.gain.ns == 8 * 218_000
         assert finding.gain.confidence == "high"
 
+    def queue(self, waits: list[float], op: str = "GetNext") -> Made:
+        """A turn: a kernel that takes the next item out of the queue, and one of 200 behind it on the stream."""
+        made = Made()
+        now = 0.0
+        for wait in waits:
+            made.task("aicpu", now, now + wait, op_type=op, name=op, task_type="AI_CPU")
+            made.task("kernel", now + wait + 1, now + wait + 201, op_type="MatMulV3", task_type="AI_CORE")
+            now += wait + 202
+        return made
+
+    def test_an_empty_queue_on_the_device(self) -> None:
+        """10 is enough; five take 110. At most all of them take 10."""
+        (finding,) = loud(self.queue([10, 110] * 5), "input-starved")
+        assert finding.gain is not None
+        assert (finding.id, finding.facts["longest_ns"], finding.facts["shortest_ns"]) == ("input-queue-empty", 110_000, 10_000)
+        assert (finding.gain.ns, finding.gain.at_most) == (5 * 100_000, True)
+
+    def test_near_miss_one_long_wait_and_other_operators(self) -> None:
+        assert said(self.queue([10, 10, 10, 500, 10]), "input-starved") == []
+        assert said(self.queue([10, 14] * 5), "input-starved") == []
+        assert said(self.queue([10, 110] * 5, op="Unique"), "input-starved") == []
+
     def test_a_loader_on_a_thread_that_makes_no_calls(self) -> None:
         made = inference(marker="dataloader")
         for row in made.rows["marker"]:
@@ -191,11 +215,22 @@ class TestLaunchBound:
         assert (finding.gain.ns, finding.gain.at_most, finding.severity) == (59 * 20_000, True, "critical")
         assert finding.sites == ("net.py:3",)
 
-    def test_near_miss_nineteen_in_a_row(self) -> None:
-        assert said(self.eager(count=19), "launch-bound") == []
+    def test_nineteen_in_a_row_are_idle_time_only(self) -> None:
+        """18 gaps of 45; what the host does in 18 x 40 of them is its own code, the launches take the rest."""
+        (finding,) = said(self.eager(count=19), "launch-bound")
+        assert (finding.id, finding.facts["reason"]) == ("device-idle-host", "user")
+        assert finding.facts["reason_ns"] == 18 * 40_000
+
+    def test_a_call_that_fills_the_gaps_is_named(self) -> None:
+        made = self.eager()
+        for number in range(60):
+            made.api("HcclAllReduce", number * 50 + 12, number * 50 + 42)
+        (finding,) = loud(made, "launch-bound")
+        assert (finding.facts["between"], finding.facts["between_ns"]) == ("HcclAllReduce", 59 * 30_000)
+        assert "the host is in HcclAllReduce for 1.77 ms" in claim(finding)
 
     def test_near_miss_a_tenth_of_the_window(self) -> None:
-        assert said(self.eager(kernel=45.2), "launch-bound") == []
+        assert said(self.eager(kernel=45.2), "launch-bound") == []  # nor a fifth of it
         assert len(said(self.eager(kernel=44.5), "launch-bound")) == 1
 
     def test_clean_kernels_that_are_queued(self) -> None:
@@ -204,6 +239,54 @@ class TestLaunchBound:
             made.api("launch", number * 12, number * 12 + 10, level="node", correlation=number)
             made.task("kernel", 8 + number * 50, 57 + number * 50, correlation=number, name=f"Op{number}")
         assert said(made, "launch-bound") == []
+
+
+class TestDeviceIdleHost:
+    """Batches: five kernels of 200 queued at once, the wait for them, then `work` of own code before the next batch."""
+
+    def batches(self, work: float, count: int = 12) -> Made:
+        made = Made()
+        now = 0.0
+        for batch in range(count):
+            for number in range(5):
+                made.api("launch", now + 5 * number, now + 5 * number + 4, level="node", correlation=5 * batch + number)
+                start = now + 10 + 201 * number
+                made.task("kernel", start, start + 200, correlation=5 * batch + number, op_type="MatMulV3")
+            made.api("aclrtSynchronizeEvent", now + 30, now + 1015, blocking=1)
+            now += 1015 + work
+        return made
+
+    def test_positive(self) -> None:
+        """Eleven gaps with 610 of own code each; the longest is left out, for what happens once is no habit."""
+        found = analyze(self.batches(610).trace()).findings
+        assert found[0].id == "device-idle-host" and found[0].gain is not None
+        assert (found[0].facts["reason"], found[0].facts["idle_ns"]) == ("user", 10 * 610_000)
+        assert found[0].gain.at_most and found[0].gain.confidence == "low"
+        assert "user code" in claim(found[0]) and "用户代码" in claim(found[0], "zh")
+
+    def test_near_miss_a_fifth_of_the_window(self) -> None:
+        assert said(self.batches(200), "launch-bound") == []
+
+    def test_clean(self) -> None:
+        assert analyze(self.batches(0).trace()).findings == []
+
+    def test_near_miss_one_long_step(self) -> None:
+        """A checkpoint of 20000 in one step of twelve: it is a step of its own, and no habit of the host."""
+        made = self.batches(20, count=12)
+        for row in (*made.rows["api"], *made.rows["task"]):
+            if int(str(row["start"])) >= 6 * 1_035_000:
+                row["start"], row["end"] = int(str(row["start"])) + 20_000_000, int(str(row["end"])) + 20_000_000
+        for batch in range(12):
+            at = batch * 1035 + (20_000 if batch > 5 else 0)
+            made.marker("step", f"ProfilerStep#{batch}", at, at + 1035 + (20_000 if batch == 5 else 0))
+        assert said(made, "launch-bound") == []
+
+    def test_a_cause_that_is_known_is_the_better_word(self) -> None:
+        made = self.batches(610)
+        for batch in range(12):
+            made.marker("gc", "GC", batch * 1625 + 1020, batch * 1625 + 1600)
+        found = analyze(made.trace()).findings
+        assert [(f.id, f.cause) for f in found] == [("python-gc", ""), ("device-idle-host", "python-gc")]
 
 
 class TestStepStartStall:
@@ -259,6 +342,13 @@ class TestPreprocessOnDevice:
     @pytest.mark.parametrize("shape", ["1,4,224,168", "3,224,224", "1,3,16,9408", ""])
     def test_near_misses_that_are_no_pictures(self, shape: str) -> None:
         assert said(inference(shape=shape), "preprocess-on-device") == []
+
+    def test_pictures_in_half_precision_after_the_hosts_own_time(self) -> None:
+        """Half the bytes of floats: a picture when the host prepared it, anything else when it did not."""
+        run = inference(shape="2,3,224,224;64,3,7,7")
+        (finding,) = loud(run, "preprocess-on-device")
+        assert (finding.facts["shape"], finding.facts["saved_bytes"]) == ("2x3x224x224", 9 * PICTURE // 2)
+        assert said(inference(shape="2,3,224,224;64,3,7,7", prepare=0), "preprocess-on-device") == []
 
     def test_clean_pictures_as_bytes(self) -> None:
         made = inference(shape="1,3,224,224")

@@ -184,3 +184,19 @@ def test_convolution_from_block_layouts() -> None:
     assert work.dims == (1, 28, 28, 64, 64, 9, 1, 1)
     assert (work.read_bytes, work.write_bytes) == (2 * (64 * 56 * 56 + 36 * 4 * 256), 2 * 64 * 28 * 28)
     assert conv_work("Conv2D", "1,-1,56,56", "FLOAT16", "NCHW", "1,64,56,56", "NCHW") is None
+
+
+@pytest.mark.parametrize(("chain", "case", "words"), [
+    (("Pows", "ReduceMean", "Adds", "Rsqrt", "Mul", "Mul"), "eager", "torch_npu.npu_rms_norm"),
+    (("Conv2D", "BNInfer", "Relu"), "compile", "torch.compile(model"),
+])  # fmt: skip
+def test_operators_a_script_calls_one_by_one_are_advised_in_its_own_words(chain, case, words):
+    made = Made()
+    for run in range(4):
+        for n, op in enumerate(chain):
+            start = run * 200 + n * 21.0
+            made.task("kernel", start, start + 20, op_type=op, name=f"aclnn{op}_{op}AiCore_{op}", task_type="AI_VECTOR_CORE")
+    (finding,) = said(made, RULE)
+    assert finding.facts["case"] == case
+    for lang in texts.LANGUAGES:
+        assert words in texts.advice(finding, lang) and "atc" not in texts.advice(finding, lang)

@@ -13,6 +13,7 @@ from profiler.ranks.job import judged
 from profiler.ranks.places import places
 from profiler.ranks.runners import Here
 from profiler.read import open_trace
+from profiler.texts import claim
 
 STEPS = (
     "Device_id,Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,"
@@ -50,6 +51,28 @@ def test_free_time_of_steps(tmp_path: Path) -> None:
     assert facts(said["device-idle-sums"], "steps", "each_ns", "step_ns", "part_share") == (2, 650_000_000, 1_000_000_000, 0.65)
     gain = said["device-idle-sums"].gain
     assert gain is not None and (gain.ns, gain.at_most, gain.confidence) == (1_300_000_000, True, "low")
+
+
+def test_one_long_step_does_not_count_for_the_others(tmp_path: Path) -> None:
+    """Eleven steps of 144 with 20 free, one with 900: 20 of 144 are free, and the long one is named."""
+    rows = "".join(f"0,{n},120000,4000,1000,5000,{900000 if n == 15 else 20000},0,0,4000,2000\n" for n in range(10, 22))
+    said = found(tmp_path, "step_trace_time.csv", STEPS + rows)
+    assert list(said) == ["device-idle-sums", "outlier-step"]
+    assert facts(said["device-idle-sums"], "steps", "each_ns", "step_ns") == (11, 20_000_000, 144_000_000)
+    assert facts(said["outlier-step"], "count", "steps", "longest_ns", "median_ns") == (1, "15", 1_024_000_000, 144_000_000)
+    assert "sums of steps" in claim(said["outlier-step"])
+
+
+@pytest.mark.parametrize(("preparing", "said"), [(180, True), (6, False)])
+def test_time_before_the_first_kernel(tmp_path: Path, preparing: int, said: bool) -> None:
+    """180 before steps of 126; 6 of 132 is under a twentieth."""
+    rows = "".join(f"0,{n},120000,4000,1000,5000,2000,126000,0,4000,{preparing * 1000}\n" for n in range(6))
+    made = found(tmp_path, "step_trace_time.csv", STEPS + rows)
+    assert ("step-start-stall-sums" in made) == said
+    if said:
+        gain = made["step-start-stall-sums"].gain
+        assert gain is not None and gain.ns == 6 * 180_000_000
+        assert facts(made["step-start-stall-sums"], "each_ns", "step_ns") == (180_000_000, 126_000_000)
 
 
 def test_communication_of_steps_that_nothing_covers(tmp_path: Path) -> None:

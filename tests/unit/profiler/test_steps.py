@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
 from profiler.analysis.context import Context
+from profiler.analysis.steps import Steps
 from tests.made import Made
 
 
@@ -90,3 +95,14 @@ def test_too_few_steps_judge_the_whole_span_of_device_work() -> None:
     made.task("kernel", 50, 90)
     context = Context(made.trace())
     assert (context.steps.kind, context.steps.steady, context.window) == ("none", 0, (10_000, 90_000))
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=6), st.lists(st.integers(-3, 70), max_size=20))
+def test_the_step_of_sorted_times_is_that_of_times_in_any_order(gaps: list[tuple[int, int]], times: list[int]) -> None:
+    """Times that come in order take a way of their own."""
+    borders = np.cumsum(np.array(gaps, np.int64).reshape(-1))
+    steps = Steps("marker", borders[::2], borders[1::2], np.arange(len(gaps)))
+    inside = [next((n for n in reversed(range(len(gaps))) if borders[2 * n] <= t), -1) for t in times]
+    expected = [n if n >= 0 and t < borders[2 * n + 1] else -1 for n, t in zip(inside, times, strict=True)]
+    assert steps.of(np.array(times, np.int64)).tolist() == expected
+    assert steps.of(np.array(sorted(times), np.int64)).tolist() == [n for _, n in sorted(zip(times, expected, strict=True))]

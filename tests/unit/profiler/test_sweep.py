@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from profiler.analysis import sweep as sweeping
 from profiler.analysis.context import Context
+from profiler.analysis.draft import Draft
 from profiler.analysis.edits import DropCalls, Edit, Move, Overlap, Remove, Scale, SetTo, Unblock
 from profiler.analysis.graph import NEVER
-from profiler.analysis.replay import Draft
 from profiler.trace import Array
 from tests.made import Made
 from tests.truth.machine import Machine, fused
@@ -88,8 +88,8 @@ def test_launches_between_two_waits_are_one_item() -> None:
 def test_items_too_far_apart_for_one_running_maximum() -> None:
     """Costs that differ by more than an int64 has room for when items are lifted above each other: the same result."""
     first = np.array([0, 3, 4])
-    shape = sweeping.Condensed(*(np.zeros(0, np.int64),) * 4, item=np.array([0, 0, 0, 1, 2, 2]), first=first,
+    shape = sweeping.Condensed(*(np.zeros(0, np.int64),) * 2, item=np.array([0, 0, 0, 1, 2, 2]), first=first,
                                last=np.array([2, 3, 5]), chained=first, feeds=first, single=first, order=first)  # fmt: skip
     values = np.array([5, sweeping.LOW, 1 << 59, sweeping.LOW, sweeping.LOW, -3])
-    sweeping._running_maximum(values, shape)
+    sweeping._running_maximum(values, shape, whole=False)
     assert values.tolist() == [5, 5, 1 << 59, sweeping.LOW, sweeping.LOW, -3]
