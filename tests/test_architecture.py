@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("npu", "profiler", "diag", "cli")
 
 # Importable by all; among themselves only downwards: each imports at most what stands before it.
-VOCABULARY = ("npu.units", "npu.dtypes", "npu.soc", "npu.errors", "npu.events", "npu.patterns", "npu.cost", "npu.aipp")
+VOCABULARY = ("npu.units", "npu.dtypes", "npu.soc", "npu.errors", "npu.events", "npu.patterns", "npu.cost", "npu.power", "npu.aipp")
 # The same for the parts of the profiler, and for diag where the table below says so.
 PROFILER_VOCABULARY = ("profiler.trace", "profiler.findings", "profiler.intervals", "profiler.samples", "profiler.texts")
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from contextlib import closing
 
 from npu import soc
-from npu.cost.power import ROOM_C, activity, celsius, watts
 from npu.driver.door import DeviceInfo, DriverError, ProcessInfo, Snapshot
 from npu.driver.machine import Machine, own_memory
 from npu.driver.state import Client, Facts, Table, Use
+from npu.power import ROOM_C, activity, celsius, watts
 from npu.soc import Soc
 from npu.units import MIB
 

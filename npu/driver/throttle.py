@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import exp
 
-from npu.cost.power import HEATING_C, LIMIT_C, SETTLE_NS, activity, spread_celsius
 from npu.device.scheduler import Begin
 from npu.device.task import KERNEL, Task
 from npu.driver.fault_kinds import kinds
 from npu.driver.injection import Struck
 from npu.driver.state import Table
+from npu.power import HEATING_C, LIMIT_C, SETTLE_NS, activity, spread_celsius
 from npu.soc import Soc
 
 LOOK_NS = 100_000_000  # the clock is set at most this often; unverified

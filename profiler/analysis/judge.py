@@ -49,6 +49,7 @@ SAME_COST = (
 MEASURED_INSIDE = ("late-rank", "late-rank-cause", "imbalance")
 # Results are wrong: said before everything that is about time.
 WRONG = ("unordered-access", "access-before-wait", "buffer-changed-in-flight", "unwritten-memory")
+IDLE_IN_GENERAL = "device-idle-host"  # said only where no other finding tells why
 CAPTURE = "capture"  # layer of the findings about the capture itself; it has no line in the checklist
 
 
@@ -133,7 +134,7 @@ CAUSES = (
     ("retransmission", "exposed-communication"),
     ("collective-below-model", "exposed-communication"),
     *((cause, "launch-bound") for cause in LAUNCH_CAUSES),
-    *((cause, "device-idle-host") for cause in (*LAUNCH_CAUSES, *IDLE_CAUSES)),
+    *((cause, IDLE_IN_GENERAL) for cause in (*LAUNCH_CAUSES, *IDLE_CAUSES)),
 )
 EXPLAINS = 0.5
 EXPLAINS_IDLE = 0.1  # of what is said of idle time in general; anything more exact is the better word
@@ -207,14 +208,15 @@ def speaks(finding: Finding, context: Context) -> bool:
 
 
 def settled(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings by gain; of two that see the same cost the smaller one points to the larger and follows it without a gain."""
+    """Findings by gain; of two that see the same cost the smaller one points to the larger and follows it without a gain, or is
+    not said at all where it only speaks in general."""
     total: dict[str, int] = {}
     for finding in findings:
         total[finding.id] = total.get(finding.id, 0) + weight(finding)
     causes: dict[str, str] = {}
     for explains, explained in CAUSES:
         both = explains in total and explained in total and explained not in causes
-        share = EXPLAINS_IDLE if explained == "device-idle-host" else EXPLAINS
+        share = EXPLAINS_IDLE if explained == IDLE_IN_GENERAL else EXPLAINS
         if both and (total[explains] >= share * total[explained] or (explains, explained) in WIDER):
             causes[explained] = explains
     for pair in SAME_COST:
@@ -222,7 +224,8 @@ def settled(findings: Sequence[Finding]) -> list[Finding]:
             small, large = sorted(pair, key=lambda id: total[id])
             causes[small] = large
     ordered = sorted((f for f in findings if f.id not in causes), key=_place)
-    symptoms = [replace(f, cause=_root(f.id, causes), gain=None, edits=()) for f in findings if f.id in causes]
+    follow = [f for f in findings if f.id in causes and f.id != IDLE_IN_GENERAL]
+    symptoms = [replace(f, cause=_root(f.id, causes), gain=None, edits=()) for f in follow]
     for symptom in sorted(symptoms, key=lambda f: -f.number):
         ordered.insert(1 + max(n for n, f in enumerate(ordered) if f.id == symptom.cause and not f.cause), symptom)
     return ordered

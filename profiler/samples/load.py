@@ -1,11 +1,11 @@
-"""Samples of how busy a device is: its cores, and the power that follows from them (npu.cost.power, as npu-smi shows it)."""
+"""Samples of how busy a device is: its cores, and the power that follows from them (npu.power, as npu-smi shows it)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from npu import soc
-from npu.cost.power import activity, watts
+from npu.power import activity, watts
 from profiler.samples import hardware_memory, rates
 from profiler.trace import Array, Trace
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from npu import soc
-from npu.cost.power import activity, celsius, watts
 from npu.driver.door import DriverError, ProcessInfo
 from npu.driver.machine import Machine, own_memory
 from npu.driver.query import snapshot
 from npu.driver.state import Table
+from npu.power import activity, celsius, watts
 
 MIB = 1 << 20
 

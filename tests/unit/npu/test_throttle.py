@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from npu import soc
-from npu.cost.power import HEATING_C, LIMIT_C, SETTLE_NS, celsius
 from npu.device.task import COPY, KERNEL, Row, Task
 from npu.driver.injection import Struck
 from npu.driver.machine import Machine
 from npu.driver.state import Table
 from npu.driver.throttle import LOOK_NS, STEP_MHZ, Throttle
+from npu.power import HEATING_C, LIMIT_C, SETTLE_NS, celsius
 
 CHIP = soc.find("Ascend910B3")
 MS = 1_000_000
