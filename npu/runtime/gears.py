@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from functools import lru_cache
-
-import numpy as np
 
 from npu import om
 from npu.dtypes import numpy_type, tensor_bytes
@@ -65,7 +64,7 @@ def choose(
     numbers = _numbers(model)[dataset.gear]
     buffer = _buffer(process, dataset, index)
     if buffer is not None and buffer.size >= 4 * len(numbers):
-        data = np.array(numbers, _width(buffer.size, len(numbers))).tobytes()
+        data = struct.pack(f"<{len(numbers)}{_width(buffer.size, len(numbers))}", *numbers)
         Side(process, buffer.data, len(data), True).write(data)
 
 
@@ -80,8 +79,8 @@ def chosen(process: Process, dataset: DataSet, model: om.Model) -> int:
     count = len(numbers[0])
     if buffer is None or buffer.size < 4 * count:
         return -1
-    kind = _width(buffer.size, count)
-    held = np.frombuffer(Side(process, buffer.data, buffer.size, True).read(count * kind.itemsize), kind).tolist()
+    form = f"<{count}{_width(buffer.size, count)}"
+    held = list(struct.unpack(form, Side(process, buffer.data, buffer.size, True).read(struct.calcsize(form))))
     return numbers.index(held) if held in numbers else -1
 
 
@@ -95,9 +94,9 @@ def _numbers(model: om.Model) -> list[list[int]]:
     )
 
 
-def _width(size: int, count: int) -> np.dtype[np.signedinteger]:
-    """Type of the numbers in a buffer of that many bytes: int64 where they fit."""
-    return np.dtype(np.int64 if size >= 8 * count else np.int32)
+def _width(size: int, count: int) -> str:
+    """Struct code of the numbers in a buffer of that many bytes: int64 where they fit, else int32."""
+    return "q" if size >= 8 * count else "i"
 
 
 def _buffer(process: Process, dataset: DataSet, index: int) -> DataBuffer | None:
