@@ -34,6 +34,7 @@ def seconds(trace: Trace) -> float:
     return time.process_time() - begun
 
 
+@pytest.mark.slow
 def test_time_grows_no_faster_than_the_tasks(traces: tuple[Trace, Trace]) -> None:
     small, large = traces
     seconds(small)  # what is loaded once is loaded from here on

@@ -62,6 +62,7 @@ def gain(finding: dict[str, object]) -> float:
     return finding["gain"]["us"] / 1000  # type: ignore[index, no-any-return]
 
 
+@pytest.mark.slow
 def test_several_streams_and_no_wait_after_each_submission(tmp_path: Path) -> None:
     found = ran("sync-after-submit", tmp_path)
     before = causes(found.before)

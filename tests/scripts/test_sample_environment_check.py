@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.scripts.conftest import BIN
 
 RUN = Path(__file__).parents[2] / "samples" / "environment-check" / "run.sh"
@@ -23,6 +25,7 @@ def test_every_step_passes_on_the_built_in_machine(start):
     assert ran.out.splitlines()[-2:] == ["verdict: nothing wrong was found", "exit code 0"]
 
 
+@pytest.mark.slow
 def test_mixed_libraries_are_found_although_every_step_works(start):
     start("npu-diag", "host", "create", "mixed", "--preset", "mixed")
     ran = check(start, NPU_HOST="mixed")

@@ -8,6 +8,7 @@ import pytest
 SAMPLES = Path(__file__).parents[2] / "samples"
 
 
+@pytest.mark.slow
 def test_the_whole_life_of_a_model(start):
     ran = start("python", str(SAMPLES / "first-model" / "run.py"), timeout=120)
     assert ran.code == 0, ran.out + ran.err

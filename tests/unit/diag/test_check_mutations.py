@@ -79,11 +79,11 @@ def some_trees(count, seed, folder):
 
 
 def test_damaged_texts():
-    some_texts(2500, 1)
+    some_texts(1200, 1)
 
 
 def test_damaged_trees(tmp_path):
-    some_trees(120, 2, tmp_path)
+    some_trees(60, 2, tmp_path)
 
 
 @pytest.mark.slow

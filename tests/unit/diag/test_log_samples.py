@@ -17,7 +17,7 @@ from tests.unit.diag.log_messages import MESSAGES
 
 SAMPLES = Path(__file__).parents[2] / "data/plog"
 NAMES = sorted(p.name for p in SAMPLES.iterdir() if p.is_dir())
-SEARCH = 5.0  # s of seeded damage in the default run
+SEARCH = 2.0  # s of seeded damage in the default run
 
 
 def expected(name: str) -> dict:

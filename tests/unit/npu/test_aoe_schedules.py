@@ -56,7 +56,7 @@ works = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(works, st.sampled_from((B3, A310)))
 def test_tuning_never_makes_a_kernel_slower(work, chip):
     found = best(work, chip)
@@ -136,7 +136,7 @@ json_values = st.recursive(
     max_leaves=12)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.dictionaries(st.sampled_from((*bank._TEXTS, *bank._WORK, "schedule", "ns")), json_values, max_size=16))
 def test_any_entry_is_read_or_named(tmp_path_factory, changes):
     good = dict(zip((*bank._TEXTS, *bank._WORK), bank.key(planned()), strict=True)) | {"schedule": [1024], "ns": 1500}
@@ -150,7 +150,7 @@ def test_any_entry_is_read_or_named(tmp_path_factory, changes):
         tune.tune([planned()], B3, held)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(0, 1 << 60), min_size=7, max_size=7), st.integers(0, 1 << 40))
 def test_any_scheduled_work_has_a_cost(dims, moved):
     found = kernel(Work("scheduled", "Own", "float16", tuple(dims), moved, 0), B3)
