@@ -80,7 +80,8 @@ class Model:
     """All of a model file but its arithmetic. memory: bytes of feature_map, weights, workspace, and what reuse saved.
 
     build: cann (version of the converter), command, precision_mode, fusion {pass: times}, time. gears: [] or the fixed
-    shapes, each {input name: dims}. sha256 is of the file without its metadata digest, checked before arithmetic.
+    shapes, each {input name: dims}. lifetimes: what lies in the feature map, (name of the kernel that makes it, first and last
+    step that needs it, bytes). sha256 is of the file without its metadata digest, checked before arithmetic.
     """
 
     soc: str
@@ -95,6 +96,7 @@ class Model:
     planned: dict[str, tuple[int, ...]] = field(default_factory=dict)  # dynamic: the input shapes the Work of `kernels` is for
     events: tuple[tuple[int, int], ...] = ()  # (kernel that records, kernel that waits) where they lie on two streams
     aipp: tuple[Aipp, ...] = ()  # preprocessing of inputs
+    lifetimes: tuple[tuple[str, int, int, int], ...] = ()
 
 
 _WORK = ("form", "op", "dtype", "dims", "read_bytes", "write_bytes", "epilogue")
@@ -121,6 +123,8 @@ def to_metadata(model: Model) -> dict[str, str]:
         plan["planned"] = model.planned
     if model.events:
         plan["events"] = model.events
+    if model.lifetimes:
+        plan["lifetimes"] = model.lifetimes
     if model.aipp:
         plan["aipp"] = [a.facts() for a in model.aipp]
     return {
@@ -174,6 +178,7 @@ def from_metadata(meta: dict[str, str], path: str = "") -> Model:
             {n: tuple(int(d) for d in dims) for n, dims in plan.get("planned", {}).items()},
             tuple((int(a), int(b)) for a, b in plan.get("events", ())),
             tuple(read_aipp(a) for a in plan.get("aipp", ())),
+            tuple((str(n), int(a), int(b), int(size)) for n, a, b, size in plan.get("lifetimes", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:  # Infinity is JSON to Python
         raise BadModel(path, f"metadata entry missing or malformed: {error}") from error

@@ -96,6 +96,7 @@ def compile(options: Options, cann: str = CANN, told: Callable[[int, int], None]
         gear_kernels=tuple(labelled(p.kernels, at) for at, p in enumerate(plans)) if options.gears else (),
         planned=aipp.shapes(shapes[0], whole.aipp) if options.open and not options.gears else {},
         aipp=whole.aipp,
+        lifetimes=plan.lifetimes,
     )
     size = emit.write(*emit.assemble(whole.proto, whole.large, steps, whole.types, model), options.output)
     step()

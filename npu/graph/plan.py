@@ -38,7 +38,7 @@ class Step:
 @dataclass(frozen=True)
 class Plan:
     """formats: TransData inserted and cancelled; events: pairs of kernels that order streams; free: pass -> concatenations that
-    need no kernel for it, and kernels whose axes became attributes."""
+    need no kernel for it, and kernels whose axes became attributes; lifetimes: as of npu.om.Model."""
 
     steps: tuple[Step, ...]
     kernels: tuple[Kernel, ...] = ()  # of the steps, with casts and format conversions in their places
@@ -46,6 +46,7 @@ class Plan:
     formats: dict[str, int] = field(default_factory=dict)
     events: tuple[tuple[int, int], ...] = ()
     free: dict[str, int] = field(default_factory=dict)
+    lifetimes: tuple[tuple[str, int, int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,13 +143,15 @@ def make_plan(
         placed = [replace(p, kernel=target.bank.scheduled(p.kernel)) for p in placed]
     streams = _streams(placed, aliases, notask.places(units, free), target)
     kernels = tuple(replace(p.kernel, stream=s) if s else p.kernel for p, s in zip(placed, streams.stream, strict=True))
+    sizes, lifetimes = memory(steps, inner, inputs, outputs, target.reuse)
     return Plan(
         tuple(steps),
         kernels,
-        memory(steps, inner, inputs, outputs, target.reuse),
+        sizes,
         {"trans_data": chosen.inserted, "trans_data_cancelled": chosen.cancelled},
         streams.events,
         dict(Counter(free.values())) | ({const_to_attr.NAME: attributed} if attributed else {}),
+        lifetimes,
     )
 
 
@@ -257,8 +260,9 @@ def _streams(
 
 def memory(
     steps: Sequence[Step], types: Mapping[str, Operand], inputs: Sequence[str], outputs: Sequence[str], reuse: bool
-) -> dict[str, int]:
-    """Bytes of feature_map, weights, workspace, and what reuse saved (in_place: the part of it that needed no second buffer)."""
+) -> tuple[dict[str, int], tuple[tuple[str, int, int, int], ...]]:
+    """Bytes of feature_map, weights, workspace, and what reuse saved (in_place: the part of it that needed no second buffer); and
+    the blocks of the feature map, as of npu.om.Model.lifetimes."""
     root: dict[str, str] = {}  # a reshaped value is the same memory, and a part lies in what it is a part of
     for step in steps:
         if step.kernel is None and step.lowered is not None:
@@ -288,13 +292,19 @@ def memory(
     size, saved = feature_map([Lifetime(*b) for b in blocks.values()], reuse)
     scratch = max((s.lowered.scratch for s in steps if s.lowered is not None), default=0)
     stored = sum(aligned(b) for b in weights.values())
-    return {
+    sizes = {
         "feature_map": size,
         "weights": stored,
         "workspace": aligned(scratch),
         "reuse_saved": saved + saved_in_place,
         "in_place": saved_in_place,
     }
+    return sizes, tuple((_called(steps[at]), at, until, aligned(count)) for count, at, until in blocks.values())
+
+
+def _called(step: Step) -> str:
+    """The name of what makes a step's results."""
+    return step.kernel.name if step.kernel is not None else step.unit.outputs[0]
 
 
 def _in_place(steps: Sequence[Step], blocks: dict[str, list[int]], of: Callable[[str], str]) -> int:

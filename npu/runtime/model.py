@@ -154,6 +154,7 @@ def load(process: Process, thread: HostThread, path: str, given: Sequence[str] =
                 "kernels": len(model.kernels),
                 "build": model.build,
                 "memory": model.memory,
+                "lifetimes": model.lifetimes,
             }
         }
     )

@@ -30,6 +30,7 @@ from profiler.export import (
     operator_memory,
     pcie,
     readme,
+    static_op_mem,
     step_trace,
     step_trace_json,
     task_time,
@@ -55,7 +56,7 @@ FORMATS: tuple[Format, ...] = tuple(
     Format(module.NAME, module.write)
     for module in (
         timeline_json, op_summary, op_statistic, api_statistic, task_time, communication_statistic, step_trace, step_trace_json,
-        fusion_op, msprof_tx, msprof_tx_json, memory_record, operator_memory, npu_mem, npu_module_mem, hbm,
+        fusion_op, msprof_tx, msprof_tx_json, memory_record, operator_memory, static_op_mem, npu_mem, npu_module_mem, hbm,
         hccs, pcie, dvpp, l2_cache, aicpu, msprof_db,
     )
 )  # fmt: skip

@@ -48,7 +48,7 @@ GRAPHS = {"step_trace.csv", "step_trace.json", "fusion_op.csv"}
 # The rows of "which switch makes which file", then what the switches take away.
 ROWS = [
     ((), set(), set()),
-    (("--task-memory=on",), {"memory_record.csv", "operator_memory.csv"}, set()),
+    (("--task-memory=on",), {"memory_record.csv", "operator_memory.csv", "static_op_mem.csv"}, set()),
     (("--msproftx=on",), {"msprof_tx.csv", "msprof_tx.json"}, set()),
     (("--sys-hardware-mem=on",), {"npu_mem.csv", "hbm.csv"}, set()),
     (("--sys-interconnection-profiling=on",), {"pcie.csv"}, set()),

@@ -63,9 +63,9 @@ def test_progress_counts_formats(tmp_path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
     msprof.export_msprof(trace(), tmp_path, NOW, lambda *step: seen.append(step))
     names = ("msprof", "op_summary", "op_statistic", "api_statistic", "task_time", "communication_statistic", "step_trace",
-             "step_trace_json", "fusion_op", "msprof_tx", "msprof_tx_json", "memory_record", "operator_memory", "npu_mem",
+             "step_trace_json", "fusion_op", "msprof_tx", "msprof_tx_json", "memory_record", "operator_memory", "static_op_mem", "npu_mem",
              "npu_module_mem", "hbm", "hccs", "pcie", "msprof_db")
-    assert seen == [(name, number, 19) for number, name in enumerate(names, 1)]
+    assert seen == [(name, number, 20) for number, name in enumerate(names, 1)]
 
 
 def test_the_readme_names_what_was_written(tmp_path: Path) -> None:
