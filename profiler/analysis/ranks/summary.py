@@ -91,7 +91,7 @@ def summarise(context: Context, report: Report) -> RankSummary | None:
             "copies": mean["copies"],
             "host": late,
             "preparing": mean["preparing"],
-            "tail": mean["tail"],
+            "tail": None if mean["tail"] is None else max(0, mean["tail"]),  # below 0 its work goes on behind the step's mark
         },
         exposed_transfer=split.transfer // count if split is not None and known else None,
         exposed_waiting=split.waiting // count if split is not None and known else None,
