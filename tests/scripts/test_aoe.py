@@ -14,6 +14,8 @@ from npu.cost import kernel
 from npu.soc import find
 from tests.made_onnx import model, node
 
+pytestmark = pytest.mark.slow  # many starts of programs
+
 SAMPLE = Path(__file__).parents[2] / "samples" / "own-operator" / "in_a_model.py"
 ATC = ("atc", "--framework=5", "--model=net.onnx", "--output=net", "--soc_version=Ascend910B3")
 RUN = """

@@ -10,6 +10,8 @@ import pytest
 
 from tests.scripts.acl_script import said
 
+pytestmark = pytest.mark.slow  # many starts of programs
+
 
 def desc(kind: str, *dims: int, **more: Any) -> dict[str, Any]:
     return {"format": "ND", "shape": list(dims), "type": kind, **more}

@@ -10,6 +10,8 @@ import pytest
 
 from tests.scripts.conftest import Run
 
+pytestmark = pytest.mark.slow  # many starts of programs
+
 SAMPLES = Path(__file__).parents[2] / "samples"
 
 HEAD = """

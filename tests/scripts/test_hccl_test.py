@@ -10,6 +10,8 @@ import pytest
 
 from tests.scripts.conftest import Run
 
+pytestmark = pytest.mark.slow  # many starts of programs
+
 FIRST = "the minbytes is {}, maxbytes is {}, iters is 20, warmup_iters is 10"
 HEADER = "data_size(Bytes): | aveg_time(us): | alg_bandwidth(GB/s): | check_result:"
 ROW = re.compile(r"^(\d{1,17}) *\| (\d+\.\d\d) *\| (\d+\.\d{5}) *\| (success|failed|NULL)$")

@@ -2,6 +2,10 @@
 
 import json
 
+import pytest
+
+pytestmark = pytest.mark.slow  # many starts of programs
+
 
 def test_make_list_choose_show(start):
     made = start("npu-diag", "host", "create", "prod", "--preset", "production", "--devices", "2")

@@ -7,6 +7,8 @@ from tests import made_onnx
 from tests.scripts.acl_script import said
 from tests.scripts.model_script import HEAD
 
+pytestmark = pytest.mark.slow  # many starts of programs
+
 
 def converted(folder, text, dims):
     file = folder / "aipp.cfg"

@@ -14,6 +14,8 @@ from profiler.trace import Trace
 from tests import made_onnx
 from tests.scripts.conftest import Ran, Run
 
+pytestmark = pytest.mark.slow  # many starts of programs
+
 HEAD = """
 import acl, os, mstx
 os.makedirs("mine", exist_ok=True)

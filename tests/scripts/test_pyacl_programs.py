@@ -13,6 +13,8 @@ from tests import made_onnx
 from tests.scripts.conftest import Run
 from tests.scripts.lite import DVPP, LITE
 
+pytestmark = pytest.mark.slow  # many starts of programs
+
 
 def ran(start: Run, program: str, *words: str, lite: str = LITE, **env: str) -> list[str]:
     """What a program prints after the helper classes."""

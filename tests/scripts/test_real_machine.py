@@ -15,6 +15,8 @@ import pytest
 import profiler
 from tests.scripts.conftest import BIN, Run
 
+pytestmark = pytest.mark.slow  # many starts of programs
+
 TOOL = """
 #!/bin/sh
 echo "real {name}: $*"

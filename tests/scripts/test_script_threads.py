@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.scripts.test_pyacl_basics import said
+
+pytestmark = pytest.mark.slow  # many starts of programs
 
 WORK = """
 import concurrent.futures as cf, queue, threading, time

@@ -11,6 +11,8 @@ import profiler
 from profiler.findings import Evidence
 from tests.scripts.conftest import Run
 
+pytestmark = pytest.mark.slow  # many starts of programs
+
 SCRIPT = """
 import acl
 acl.init(); acl.rt.set_device(0)
