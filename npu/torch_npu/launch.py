@@ -67,13 +67,13 @@ class Launch(NamedTuple):
 
 
 class Programs:
-    """What is launched for an operator at its shapes; rebuilt when another recorder listens. dispatch, library: host time of a
+    """What is launched for an operator at its shapes; rebuilt when another recorder listens. dispatch, two_phase: host time of a
     call in the framework and at least in the library, ns; unlisted: names and counts of operators the table does not have."""
 
     def __init__(self) -> None:
         self.by_key: dict[object, tuple[str, list[Launch]]] = {}
         self.sink: object = None
-        self.dispatch, self.library = call_ns(DISPATCH), call_ns(ACLNN)
+        self.dispatch, self.two_phase = call_ns(DISPATCH), call_ns(ACLNN)
         self.rows: dict[tuple[int, ...], Row] = {}
         self.numbers = 0
         self.since = 0
@@ -124,12 +124,12 @@ def launch(
     api, launches = found
     if capture is not None:
         capture.queued.append(Queued(operator, shown, list(map(seen, ins)), list(map(seen, outs))))
-        thread.clock.now += mine.dispatch + mine.library
+        thread.clock.now += mine.dispatch + mine.two_phase
         return
     with process.lock:
         clock = thread.clock
         start = clock.now + mine.dispatch
-        now = clock.now = start + max(mine.library, AROUND_NS + LAUNCH_NS * len(launches))
+        now = clock.now = start + max(mine.two_phase, AROUND_NS + LAUNCH_NS * len(launches))
         submit, ordinal, recorded = where.dev.submit, where.ordinal, recording.on
         if recorded:
             thread.clear()

@@ -17,13 +17,19 @@ KB = 1024.0  # bytes of one unit of what is held
 
 def series(trace: Trace, device: int, times: Array) -> list[tuple[str, Array, Array]]:
     """(name, times, values) of a device: KB held at each time, MB/s read and written since the time before."""
-    made = [(HELD, times, _held(trace, device, times) / KB)]
-    if trace.task:
-        start, end = trace.task["start"], trace.task["end"]
-        for name, moved in ((READ, _moved(trace, device, "read_bytes", ("d2h", "d2d"))),
-                            (WRITE, _moved(trace, device, "write_bytes", ("h2d", "d2d")))):  # fmt: skip
-            made.append((name, times[1:], rates.rate(start, end, moved, times)))
-    return made
+    return [(HELD, times, _held(trace, device, times) / KB), *traffic(trace, device, times)]
+
+
+def traffic(trace: Trace, device: int, times: Array) -> list[tuple[str, Array, Array]]:
+    """The two of them that tell the rate of the HBM."""
+    if not trace.task:
+        return []
+    start, end = trace.task["start"], trace.task["end"]
+    moved = (
+        (READ, _moved(trace, device, "read_bytes", ("d2h", "d2d"))),
+        (WRITE, _moved(trace, device, "write_bytes", ("h2d", "d2d"))),
+    )
+    return [(name, times[1:], rates.rate(start, end, bytes_, times)) for name, bytes_ in moved]
 
 
 def _held(trace: Trace, device: int, times: Array) -> Array:

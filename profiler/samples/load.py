@@ -41,8 +41,7 @@ def series(trace: Trace, device: int, times: Array) -> list[tuple[str, Array, Ar
 
     aic = share(cube, chip.aic)
     aiv = share(vector, chip.aiv) if chip.aiv else np.zeros(len(length))
-    moved = (hardware_memory.READ, hardware_memory.WRITE)
-    memory = sum(v for n, _, v in hardware_memory.series(trace, device, times) if n in moved)
+    memory = sum(rate for _, _, rate in hardware_memory.traffic(trace, device, times))
     hbm = np.minimum(memory * rates.MB / 1e9 / chip.memory_gbps, 1.0) * np.ones(len(length))
     power = [watts(chip, device, activity(*(round(1000 * x) for x in point))) for point in zip(aic, aiv, hbm, strict=True)]
     made = [(CUBE, times[1:], 100 * aic)]

@@ -112,6 +112,19 @@ def said_of(
     )
 
 
+def taken(context: Context, rows: Array) -> dict[str, object]:
+    """What is said of kernels that take a share of the computing time: how many, how long, which."""
+    total = int(context.basis.durations(rows).sum())
+    return {
+        "count": len(rows),
+        "per_step": round(len(rows) / context.count, 1),
+        "total_ns": total,
+        "computing_share": total / computing(context),
+        "ops": most_frequent(context, rows, "op_type"),
+        "shapes": most_frequent(context, rows, "in_shapes", 2) or "-",
+    }
+
+
 def share_taken(context: Context, name: Name, types: Sequence[str], share: float) -> Iterator[Finding]:
     """The finding that kernels of these types take `share` of the computing time or more; at most all of them can be gained."""
     if "op_type" not in context.trace.task:
@@ -124,12 +137,7 @@ def share_taken(context: Context, name: Name, types: Sequence[str], share: float
         return
     after = next_on_stream(context, rows)[mine]
     facts = {
-        "count": len(chosen),
-        "per_step": round(len(chosen) / context.count, 1),
-        "total_ns": total,
-        "computing_share": total / computing(context),
-        "ops": most_frequent(context, chosen, "op_type"),
-        "shapes": most_frequent(context, chosen, "in_shapes", 2) or "-",
+        **taken(context, chosen),
         "before": most_frequent(context, rows[after[after >= 0]], "op_type") or "-",
     }
     yield said_of(context, name, facts, chosen, (removal(context, chosen),), "medium", at_most=True)

@@ -9,7 +9,6 @@ import numpy as np
 from profiler.analysis.context import Context
 from profiler.analysis.judge import REPEAT_MIN, Name
 from profiler.analysis.rules.kernels import (
-    computing,
     kernels,
     most_frequent,
     named,
@@ -18,6 +17,7 @@ from profiler.analysis.rules.kernels import (
     removal,
     said_of,
     share_taken,
+    taken,
 )
 from profiler.findings import Finding
 
@@ -65,15 +65,9 @@ def _before_atomics(context: Context) -> Iterator[Finding]:
     mine = rows[fills[chosen]]
     if not len(mine):
         return
-    total = int(context.basis.durations(mine).sum())
     facts = {
         "case": "atomic",
-        "count": len(mine),
-        "per_step": round(len(mine) / context.count, 1),
-        "total_ns": total,
-        "computing_share": total / computing(context),
-        "ops": most_frequent(context, mine, "op_type"),
-        "shapes": most_frequent(context, mine, "in_shapes", 2) or "-",
+        **taken(context, mine),
         "before": most_frequent(context, rows[takers[chosen]], "op_type"),
     }
     yield said_of(context, NAME, facts, mine, (removal(context, mine),), "medium", at_most=True)
