@@ -12,6 +12,7 @@ from functools import cache
 
 from diag import code_tables
 from diag.error_code import Explanation, explain
+from diag.libc_messages import in_english
 from npu import errors
 
 
@@ -33,8 +34,8 @@ class Code:
 
 _RESULT = re.compile(
     r"(?i)(?:\b(?:error ?code|err_?code|ret(?:urn)?(?: ?code)?|runtime result|ge result|result|status|failed|failure|error|no"
-    r"|code|acl)\b"
-    r"(?: is| was| ?no)?\s*[:=,(\[>-]*\s*\"?)(?P<code>\d{6})(?!\d|[.:-]\d)"
+    r"|code|acl|acl(?:rt|mdl|op|nn|Init|Finalize)\w*(?:\([^()]*\))?)(?:\b|(?<=\)))"
+    r"(?: is| was| ?no)?\s*[:=,(\[>：，（-]*\s*\"?)(?P<code>\d{6})(?!\d|[.:-]\d)"
 )
 _HEX = re.compile(r"\b0x(?P<code>[0-9A-Fa-f]{5})\b")
 _INNER = re.compile(r"\b(?:0x0?(?P<hex>7[0-2][0-9A-Fa-f]{5})|(?P<decimal>11[789]\d{6}))\b")
@@ -49,7 +50,7 @@ _DCMI = re.compile(r"ret(?: code)?(?: is|[:=])? ?(?P<code>-[89]\d{3})\b")
 def codes_in(text: str) -> list[Code]:
     """Codes in the order of their forms, each once."""
     found: dict[tuple[str, str], Code] = {}
-    for code in _all(text):
+    for code in _all(in_english(text)):
         found.setdefault((code.form, code.code), code)
     return list(found.values())
 

@@ -1,4 +1,6 @@
-"""Messages of the C library and the shell in a Chinese locale: `in_english(text)` gives the words the log rules know."""
+"""Messages of the C library and the shell in a Chinese locale, and the words Chinese programs write before a code:
+`in_english(text)` gives the words the log rules know.
+"""
 
 from __future__ import annotations
 

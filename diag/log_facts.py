@@ -63,8 +63,9 @@ def _bits(word: int, value: int, language: str) -> list[str]:
     named = [bit.format(mask.bit_length() - 1, text) for mask, text in known if value & mask]
     rest = value & ~sum(mask for mask, _ in known if value & mask)
     if rest and value.bit_length() <= 64:
-        numbers = ", ".join(str(i) for i in range(64) if rest >> i & 1)
-        named.append({"en": "error code {}, bits {}", "zh": "错误码 {}，第 {} 位"}[language].format(hex(value), numbers))
+        numbers = [str(i) for i in range(64) if rest >> i & 1]
+        told = {"en": "error code {}, bit{} {}", "zh": "错误码 {0}，第 {2} 位"}[language]
+        named.append(told.format(hex(value), "s" if len(numbers) > 1 else "", ", ".join(numbers)))
     return named
 
 
@@ -132,8 +133,17 @@ def hccl_result(cause: str, facts: Mapping[str, str]) -> tuple[str, Facts]:
     return cause, told
 
 
+def whole_seconds(cause: str, facts: Mapping[str, str]) -> tuple[str, Facts]:
+    """A limit written in milliseconds, in the seconds that the texts speak of."""
+    told = dict(facts)
+    written = told.pop("timeout_ms", "")
+    if written.isdigit():
+        told["timeout_s"] = f"{int(written) / 1000:g}"
+    return cause, told
+
+
 STEPS: tuple[Callable[[str, Mapping[str, str]], tuple[str, Facts]], ...] = (
-    npu_oom, core_bits, id_range, inner_code, symbol, hccl_result,
+    npu_oom, core_bits, id_range, inner_code, symbol, hccl_result, whole_seconds,
 )  # fmt: skip
 
 

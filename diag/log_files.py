@@ -101,12 +101,6 @@ def raw_blocks(file: LogFile) -> Iterator[bytes]:
             raise OSError(f"damaged gz data: {error}") from error
 
 
-def raw_lines(file: LogFile) -> Iterator[bytes]:
-    """The lines as bytes without their ends, at most LONGEST of each."""
-    for block in raw_blocks(file):
-        yield from lines_of(block)
-
-
 def lines_of(block: bytes) -> Iterator[bytes]:
     """The lines of a block without their ends, at most LONGEST bytes of each."""
     rows = block.split(b"\n")

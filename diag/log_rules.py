@@ -21,7 +21,7 @@ from diag.libc_messages import in_english
 from diag.log_facts import enriched
 from diag.plog import Line
 
-FILES = ("hccl", "device", "environment", "memory", "driver", "model", "usage", "after")
+FILES = ("hccl", "device", "environment", "memory", "driver", "converter", "model", "usage", "after")
 PATTERN, DETAIL, FAMILY, RETURNED = range(4)  # how surely a hit means its cause: the lower, the surer
 # Nothing surer is known of the line.
 GENERIC = ("unmapped_family", "unmapped_code", "unknown_error", "python_exception", "refused")
@@ -42,12 +42,14 @@ class Cause:
 
     id: str
     kind: str
+    table: str  # the file its entry stands in
     group: str  # causes of one group describe the same event: their facts belong together
     weak: bool  # never the cause where anything surer is there
     calm: bool  # its patterns also count on lines of INFO and below
     patterns: tuple[re.Pattern[str], ...]
     details: tuple[re.Pattern[str], ...]
     families: frozenset[str]
+    classes: tuple[tuple[str, str], ...]  # (beginning of a code, beginning of its meaning): families nobody names one by one
     codes: frozenset[int]
     situations: frozenset[str]
     title: Mapping[str, str]
@@ -144,20 +146,22 @@ def _simulated(line: Line, match: re.Match[str]) -> Hit:
 @cache
 def causes() -> dict[str, Cause]:
     """Every cause by id, in the order in which patterns are tried."""
-    read = [_cause(entry) for name in FILES for entry in _table(name)["cause"]]
+    read = [_cause(entry, name) for name in FILES for entry in _table(name)["cause"]]
     return {c.id: c for c in sorted(read, key=lambda c: c.kind == "after")}
 
 
-def _cause(entry: dict[str, Any]) -> Cause:
+def _cause(entry: dict[str, Any], table: str) -> Cause:
     return Cause(
         id=entry["id"],
         kind=entry.get("kind", "cause"),
+        table=table,
         group=entry.get("like", entry["id"]),
         weak=entry.get("weak", False),
         calm=entry.get("calm", False),
         patterns=tuple(re.compile(p) for p in entry.get("patterns", ())),
         details=tuple(re.compile(p) for p in entry.get("details", ())),
         families=frozenset(entry.get("families", ())),
+        classes=tuple(tuple(text.split(" ", 1)) for text in entry.get("classes", ())),
         codes=frozenset(entry.get("codes", ())),
         situations=frozenset(entry.get("situations", ())),
         title=entry["title"],
@@ -179,12 +183,22 @@ def _table(name: str) -> dict[str, Any]:
 @cache
 def generic() -> dict[str, Cause]:
     """The entries that are said when nothing better is known."""
-    return {c.id: c for c in (_cause(entry) for entry in _table("generic")["cause"])}
+    return {c.id: c for c in (_cause(entry, "generic") for entry in _table("generic")["cause"])}
 
 
 @cache
 def by_family() -> dict[str, str]:
-    return {code: c.id for c in reversed(list(causes().values())) for code in c.families}
+    """Code of the error manager -> cause: the one that names it, else the first whose class it belongs to."""
+    named = {code: c.id for c in reversed(list(causes().values())) for code in c.families}
+    classes = [(code, meaning, c.id) for c in causes().values() for code, meaning in c.classes]
+    for entry in code_tables.families().values():
+        if entry.is_group or entry.code in named:
+            continue
+        fits = (i for code, meaning, i in classes if entry.code.startswith(code) and entry.meaning["en"].startswith(meaning))
+        cause = next(fits, None)
+        if cause is not None:
+            named[entry.code] = cause
+    return named
 
 
 @cache

@@ -20,6 +20,8 @@ from diag.log_rules import Alternatives, causes, collecting, generic
 UNSAID = {"code", "other", "situation", "sentence", "acl_code", "serial", "core_type", "slack", "others", "low", "last", "high",
           "bits", "inner_meaning", "rank_size", "own_rank", "line", "what"}  # fmt: skip
 
+_TWO_STOPS = re.compile(r"(?<!\.)\.\.(?!\.)|\.。|。。")  # a fact may bring a full stop of its own
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -68,7 +70,9 @@ def localised(facts: Mapping[str, str], language: str) -> dict[str, str]:
 def _filled(text: str, facts: Mapping[str, str]) -> str:
     """The text with its facts, "" when one of them is not known."""
     wanted = {name for _, name, _, _ in string.Formatter().parse(text) if name}
-    return text.format_map(facts) if all(facts.get(name) for name in wanted) else ""
+    if not all(facts.get(name) for name in wanted):
+        return ""
+    return _TWO_STOPS.sub(lambda found: found[0][-1], text.format_map(facts))
 
 
 def _known(texts: Alternatives, facts: Mapping[str, str]) -> tuple[str, ...]:
@@ -91,7 +95,7 @@ def _of_family(finding: Finding, facts: Mapping[str, str], language: str) -> Sai
         raise KeyError(facts["family"])
     line = re.sub(r"\[FUNC:.*", "", finding.lines[0].text).strip()
     collect = tuple((collecting()[name][language], collecting()[name]["command"]) for name in ("plog",))
-    steps = tuple(text for text in (entry.action[language], entry.cause[language]) if text)
+    steps = tuple(text[:1].upper() + text[1:] for text in (entry.action[language], entry.cause[language]) if text)
     meaning = entry.component[language] if entry.is_group else entry.meaning[language]  # the code itself is in no public table
     steps = steps or generic()["unknown_error"].do[language][0]
     return Said(f"{facts['family']}: {meaning}", f"{entry.component[language]}: {line}", steps, (), collect, {})

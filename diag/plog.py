@@ -21,7 +21,7 @@ CALM = (b"[DEBUG]", b"[INFO]", b"[EVENT]", b"[WARNING]", b"[TRACE]", b"[OPLOG]")
 FACTS = (
     b"versionInfo is", b"_TIMEOUT set", b"Heartbeat", b"heartbeat", b"watchdog timeout", b"Cluster Exception", b"], rank[",
     b"Entry-Hccl", b"error found", b"rror handling", b"left behind", b"already called", b"stale read",
-    b"is limited: ", b"half of its rate",
+    b"is limited: ", b"half of its rate", b"does not match, the version",
 )  # fmt: skip
 # Other lines that are looked at: any word of trouble, any code. Words begin with a plain letter where they can: only then does
 # the matcher skip over the rest of a line (2 us instead of 11 for 120 bytes).
@@ -32,6 +32,8 @@ TROUBLE = (
     b"core dumped", b"egmentation", b"Bus err", b"ret is -", b"untime A", b"untime a", b"ASCEND_", b"HCCL_", b"rank[",
     b"LD_LIBRARY", b"in use", b"exited with", b"xit code", b"xitcode", b"bad_alloc", b"nsufficient", b"een bound", b"heartbeat",
     b"Heartbeat", b"rev ff", b"stub/", b"devlib/", b".so", b"quota", b" ret", b"etCode", b"esult", b"code",
+    b"rejected", b"nknown symbol", b"version magic", b"disagrees", b"ockdown", b"ncorrected", b"not match", b"fall back",
+    b".cmake", b"HeaderTooLarge",
 )  # fmt: skip
 CHINESE = tuple(phrase.encode() for phrase in libc_messages.table())  # looked for only where a text is not plain ASCII
 FAMILY_CODE = re.compile(rb"E[0-9A-Z]\d{4}")
@@ -205,12 +207,12 @@ def _line(reader: _Reader, number: int, whole: str) -> Line | None:
     text, who, pid, rank, level = unprefixed(whole)
     voice = reader.voice(who, pid, rank)
     before = voice.inside
-    line = _formed(reader.file, number, text, voice, level) or _continued(reader.file, number, text, voice, level)
+    line = _formed(reader.file, number, text, voice) or _continued(reader.file, number, text, voice, level)
     reader.open += voice.inside - before
     return line
 
 
-def _formed(file: LogFile, number: int, text: str, voice: _Voice, level: str) -> Line | None:
+def _formed(file: LogFile, number: int, text: str, voice: _Voice) -> Line | None:
     """A line that opens with a form of its own; it ends whatever block the voice was in."""
     if "):" in text and (match := PLOG.search(text)) is not None:
         _end(voice)

@@ -55,7 +55,7 @@ CALM_TEXT = re.compile(r"(?:[\d\s:,.-]{8,32}\S{0,40}\s*[|-]*\s*)?\W?(?:WARNING|W
 # Other writers' lines that call themselves errors: times and brackets, then [ERROR] (installers, MindIE, ATB), or glog's E.
 FOREIGN = re.compile(
     r"(?:[\d:.,+TZ-]{8,32}\s+){0,2}(?:\[[^\[\]]{1,60}\]\s*){0,6}?\[(?:ERROR|[Ee]rror|FATAL|fatal)\]"
-    r"|E\d{4}(?:\d{4})? \d\d:\d\d:\d\d\.\d+ "
+    r"|E\d{4}(?:\d{4})? \d\d:\d\d:\d\d\.\d+ |[\d:. -]{19,32}\[E:onnxruntime"
 )
 # A message inside JSON or a repr: its line ends are two characters; told by a form that begins a line behind one.
 FOLDED = re.compile(rb"\\n *(?:[EW][0-9A-Z]\d{4}[:\[ ]|\[ERROR\] )")

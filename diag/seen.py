@@ -31,6 +31,31 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class Port:
+    """What hccn_tool says of an NPU's network port; "" and 0 for what this answer does not tell. device: None where the text
+    has no number. tls: 0 or 1. peer, sent, back: an address that was pinged, packets sent and answered."""
+
+    device: int | None
+    link: str = ""
+    health: str = ""
+    tls: str = ""
+    peer: str = ""
+    sent: int = 0
+    back: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SlowLink:
+    """A card whose PCIe link trained below what it can: GT/s and lanes now and at most."""
+
+    address: str
+    speed: float
+    width: int
+    most_speed: float
+    most_width: int
+
+
+@dataclass(frozen=True, slots=True)
 class Probed:
     """The articles' minimal program: the steps it passed, and the one that failed with its code and message."""
 
@@ -58,6 +83,9 @@ class Seen:
     probed: Probed | None = None
     app: str = ""
     logs: tuple[str, ...] = ()
+    ports: tuple[Port, ...] = ()
+    slow_links: tuple[SlowLink, ...] = ()
+    full_disks: tuple[str, ...] = ()  # where file systems are mounted that have no room left
 
 
 def together(parts: Iterable[Seen], source: str) -> Seen:
@@ -76,5 +104,6 @@ def together(parts: Iterable[Seen], source: str) -> Seen:
         tuple(dict.fromkeys(u for s in looks for u in s.unresolved)),
         next((s.modules for s in looks if s.modules is not None), None),
         next((s.probed for s in looks if s.probed is not None), None), next((s.app for s in looks if s.app), ""),
-        tuple(path for s in looks for path in s.logs),
+        tuple(path for s in looks for path in s.logs), tuple(port for s in looks for port in s.ports),
+        tuple(link for s in looks for link in s.slow_links), tuple(dict.fromkeys(d for s in looks for d in s.full_disks)),
     )  # fmt: skip

@@ -6,18 +6,14 @@ named below with their source. Findings of one look cannot see time: a device th
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import resources
 
 from diag.smi.failed import causes
 from diag.smi.records import MOST_PROCESSES, Block, Device, SmiText
 from diag.smi.session import library_path_empty, no_device_nodes
 
 SEVERITIES = ("critical", "warning", "note")
-LANGUAGES = ("en", "zh")
 
 HEALTH = {"Warning": "warning", "Alarm": "warning", "Critical": "critical", "UNKNOWN": "critical"}
 HOT_C = 90  # public outputs of working devices go up to 86 C (310P3); above that the clock is usually lowered
@@ -67,6 +63,7 @@ def session(text: SmiText) -> Iterator[SmiFinding]:
 
 
 def unhealthy(text: SmiText) -> Iterator[SmiFinding]:
+    """Devices whose health is not OK, by health."""
     for health, severity in HEALTH.items():
         ill = [device for device in text.devices if device.health == health]
         if ill:
@@ -74,9 +71,10 @@ def unhealthy(text: SmiText) -> Iterator[SmiFinding]:
 
 
 def fault_codes(text: SmiText) -> Iterator[SmiFinding]:
-    """`-t health` names event codes as hexadecimal words without 0x."""
+    """`-t health` names event codes as hexadecimal words, with or without 0x."""
     for block in text.blocks:
-        codes = [f"0x{word}" for word in block.values.get("Error Code", "").replace(",", " ").split() if word != "NA"]
+        words = block.values.get("Error Code", "").replace(",", " ").split()
+        codes = [f"0x{word.upper().removeprefix('0X')}" for word in words if word != "NA"]
         status = block.values.get("Health Status", block.values.get("Health", "OK"))
         if codes or status in HEALTH:
             said = block.values.get("Error Information", "NA").replace("\n", "; ")
@@ -85,6 +83,7 @@ def fault_codes(text: SmiText) -> Iterator[SmiFinding]:
 
 
 def hot(text: SmiText) -> Iterator[SmiFinding]:
+    """Devices at HOT_C and above."""
     warm = [device for device in text.devices if device.temp_c is not None and device.temp_c >= HOT_C]
     if warm:
         yield _of("hot", "warning", warm, temp=max(d.temp_c for d in warm if d.temp_c is not None), limit=HOT_C)
@@ -118,6 +117,7 @@ def memory_errors(text: SmiText) -> Iterator[SmiFinding]:
 
 
 def incompatible(text: SmiText) -> Iterator[SmiFinding]:
+    """Driver and firmware that the tool itself says do not fit."""
     for block in text.blocks:
         if block.values.get("Compatibility") == "NOK":
             driver, firmware = block.values.get("Software Version", "?"), block.values.get("Firmware Version", "?")
@@ -127,15 +127,21 @@ def incompatible(text: SmiText) -> Iterator[SmiFinding]:
 
 
 def driver_incomplete(text: SmiText) -> Iterator[SmiFinding]:
+    """The tool's own warning of an incomplete driver."""
     if text.driver_incomplete:
         yield SmiFinding("driver_incomplete", "warning", {"driver": text.driver or "?"})
 
 
 def memory_full(text: SmiText) -> Iterator[SmiFinding]:
+    """Pools of which FULL or more is taken."""
     full = [device for device in text.devices if _share(device) >= FULL]
     if full:
         most = max(full, key=_share)
         yield _of("memory_full", "warning", full, used_share=_share(most))
+    for block in text.blocks:
+        rate = _number(block, "HBM Usage Rate(%)", "DDR Usage Rate(%)", "Memory Usage Rate(%)")
+        if rate is not None and rate >= FULL * 100:
+            yield SmiFinding("memory_full", "warning", {"where": _place(block), "used_share": rate / 100}, _chip(block))
 
 
 def hugepages(text: SmiText) -> Iterator[SmiFinding]:
@@ -191,6 +197,7 @@ def memory_of_nobody(text: SmiText) -> Iterator[SmiFinding]:
 
 
 def table_capped(text: SmiText) -> Iterator[SmiFinding]:
+    """Chips whose process table has as many rows as it can show: there may be more."""
     chips = {(process.card, process.chip) for process in text.processes if process.capped}
     full = [device for device in text.devices if (device.card, device.chip) in chips]
     if full:
@@ -198,17 +205,20 @@ def table_capped(text: SmiText) -> Iterator[SmiFinding]:
 
 
 def blank_names(text: SmiText) -> Iterator[SmiFinding]:
+    """Processes without a name, mostly of other containers."""
     blank = [process for process in text.processes if not process.name]
     if blank:
         yield SmiFinding("blank_names", "note", {"processes": ", ".join(dict.fromkeys(str(process.pid) for process in blank))})
 
 
 def cut_short(text: SmiText) -> Iterator[SmiFinding]:
+    """A text that ends too early."""
     if text.cut:
         yield SmiFinding("cut_short", "note", {"part": text.cut})
 
 
 def versions(text: SmiText) -> Iterator[SmiFinding]:
+    """A tool and a driver of different versions."""
     if text.tool and text.driver and text.tool != text.driver:
         yield SmiFinding("tool_and_driver", "note", {"tool": text.tool, "driver": text.driver})
 
@@ -238,36 +248,6 @@ NAMES = (
     "hugepages_used_up", "idle_holding", "table_capped", "blank_names", "tool_and_driver", "cut_short", "busy_and_free",
     "no_free_device", "all_free",
 )  # fmt: skip
-
-
-@cache
-def texts(lang: str) -> dict[str, dict[str, object]]:
-    """Title, claim and steps by finding id. KeyError for a language there is no file for."""
-    if lang not in LANGUAGES:
-        raise KeyError(lang)
-    return dict(tomllib.loads(resources.files("diag").joinpath(f"data/smi_{lang}.toml").read_text(encoding="utf-8")))
-
-
-def title(finding: SmiFinding, lang: str = "en") -> str:
-    """A few words."""
-    return _said(finding, str(texts(lang)[finding.id]["title"]))
-
-
-def claim(finding: SmiFinding, lang: str = "en") -> str:
-    """What was seen, with the numbers, and what it means."""
-    return _said(finding, str(texts(lang)[finding.id]["claim"]))
-
-
-def steps(finding: SmiFinding, lang: str = "en") -> tuple[str, ...]:
-    """What to do, in order; empty when there is nothing to do."""
-    listed = texts(lang)[finding.id]["steps"]
-    return tuple(_said(finding, str(step)) for step in listed) if isinstance(listed, list) else ()
-
-
-def _said(finding: SmiFinding, text: str) -> str:
-    from profiler.texts import readable
-
-    return text.format(**readable(finding.facts))
 
 
 def _of(name: str, severity: str, devices: list[Device], **facts: object) -> SmiFinding:

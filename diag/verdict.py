@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from diag import smi_findings
+from diag import smi_words
 from diag.smi_findings import SmiFinding
 
 ERROR, WARNING, INFO = SEVERITIES = ("error", "warning", "info")
@@ -40,14 +40,14 @@ class _Facts(dict[str, object]):
 def say(verdict: Verdict, lang: str = "en") -> str:
     """One sentence with the facts."""
     if verdict.table == "smi":
-        return smi_findings.claim(SmiFinding(verdict.id, "", verdict.facts), lang)
+        return smi_words.claim(SmiFinding(verdict.id, "", verdict.facts), lang)
     return str(texts(lang)[verdict.id]["say"]).format_map(_Facts(verdict.facts))
 
 
 def do(verdict: Verdict, lang: str = "en") -> list[str]:
     """Remedies with their commands, in the order to try; empty for a mere remark."""
     if verdict.table == "smi":
-        return list(smi_findings.steps(SmiFinding(verdict.id, "", verdict.facts), lang))
+        return list(smi_words.steps(SmiFinding(verdict.id, "", verdict.facts), lang))
     return [str(step).format_map(_Facts(verdict.facts)) for step in texts(lang)[verdict.id].get("do", ())]
 
 

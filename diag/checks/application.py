@@ -12,6 +12,7 @@ MOST = 5
 
 
 def symbols(seen: Seen) -> Iterator[Verdict]:
+    """Symbols the application wants and the libraries in use do not have."""
     missing = [one.what for one in seen.loading if one.kind == "symbol"]
     if seen.app and missing:
         names = ", ".join(missing[:MOST]) + (f" and {len(missing) - MOST} more" if len(missing) > MOST else "")

@@ -15,6 +15,7 @@ OTHER_MOUNTS = ("/etc/ascend_install.info", "/usr/local/dcmi", "/usr/local/bin/n
 
 
 def handed_in(seen: Seen) -> Iterator[Verdict]:
+    """What a `docker run` line forgets: device nodes, driver mounts, shared memory."""
     started = seen.started
     if started is None or started.runtime:
         return

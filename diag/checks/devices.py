@@ -40,6 +40,19 @@ def on_the_bus(seen: Seen) -> Iterator[Verdict]:
         yield Verdict("card_fell_off", ERROR, {"addresses": ", ".join(seen.fell_off)}, ("lspci",))
 
 
+def links(seen: Seen) -> Iterator[Verdict]:
+    """PCIe links that trained with fewer lanes or at a lower rate than the card can."""
+    for link in seen.slow_links:
+        share = link.most_speed * link.most_width / (link.speed * link.width)
+        facts = {
+            "address": link.address,
+            "now": f"{link.speed:g} GT/s x{link.width}",
+            "can": f"{link.most_speed:g} GT/s x{link.most_width}",
+            "times": f"{share:g}",
+        }
+        yield Verdict("pcie_link_slow", WARNING, facts, ("lspci -vv",))
+
+
 def affinity(seen: Seen) -> Iterator[Verdict]:
     """The CPUs this process may use against those near each device."""
     topology = seen.smi.topology if seen.smi is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from diag.checks import facts
@@ -73,10 +74,25 @@ def loaded(seen: Seen) -> Iterator[Verdict]:
     home = env.get("ASCEND_HOME_PATH", "")
     if path and home and not whole and not any(facts.names_an_install(p) for p in path.split(":")):
         yield Verdict("ld_library_path_without_cann", ERROR, {"home": home, "set_env": _set_env(seen)}, ("LD_LIBRARY_PATH",))
+    yield from _stub_first(seen)
     if "ASCEND_HOME" in env and "ASCEND_HOME_PATH" not in env and not whole:
         yield Verdict(
             "ascend_home_is_no_variable", WARNING, {"path": env["ASCEND_HOME"], "set_env": _set_env(seen)}, ("ASCEND_HOME",)
         )
+
+
+def _stub_first(seen: Seen) -> Iterator[Verdict]:
+    """A folder of link-time stand-ins before the driver's, by its spelling; a tree shows what is really loaded."""
+    if seen.host.libraries is not None:
+        return
+    entries = (seen.host.env or {}).get("LD_LIBRARY_PATH", "").split(":")
+    for number, entry in enumerate(entries, 1):
+        if "/driver/lib64" in entry:
+            return
+        if re.search(r"/(?:stubs?|devlib)(?:/|$)", entry):
+            where = f"LD_LIBRARY_PATH entry {number}"
+            yield Verdict("stub_folder_first", WARNING, {"folder": entry, "where": where}, (where,))
+            return
 
 
 def _told(homes: dict[str, str]) -> str:

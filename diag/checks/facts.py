@@ -57,4 +57,5 @@ def chip(seen: Seen) -> str:
 
 
 def names_an_install(path: str) -> bool:
+    """Whether a path names an install of CANN."""
     return spelled(path)[0] not in ("", "driver")

@@ -13,6 +13,7 @@ MOST = 4  # names listed in one sentence
 
 
 def in_use(seen: Seen) -> Iterator[Verdict]:
+    """CANN libraries that resolve to nothing, to a stub, or to a copy that hides the install's own."""
     libraries = seen.host.libraries or ()
     found = seen.host.found
     by_name = {lib.name: lib for lib in libraries}

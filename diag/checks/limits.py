@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diag.seen import Seen
-from diag.verdict import WARNING, Verdict
+from diag.verdict import ERROR, WARNING, Verdict
 from npu.host import access
 from npu.host.limits import UNLIMITED
 from npu.units import GIB, size
@@ -17,6 +17,7 @@ LEAST_SHM = GIB  # data loaders and collectives of one host; containers start wi
 
 
 def enough(seen: Seen) -> Iterator[Verdict]:
+    """Limits of open files, processes and /dev/shm that are below what the devices need."""
     limits = seen.host.limits
     if limits is None:
         return
@@ -36,6 +37,12 @@ def enough(seen: Seen) -> Iterator[Verdict]:
         yield Verdict("shm_small", WARNING, {"size": size(limits.shm)}, ("df -h /dev/shm",))
     elif limits.shm and limits.shm_used is not None and limits.shm_used * 20 > limits.shm * 19:
         yield Verdict("shm_full", WARNING, {"size": size(limits.shm), "used": size(limits.shm_used)}, ("df -h /dev/shm",))
+
+
+def disks(seen: Seen) -> Iterator[Verdict]:
+    """File systems without room."""
+    if seen.full_disks:
+        yield Verdict("disk_full", ERROR, {"mounts": ", ".join(seen.full_disks)}, ("df",))
 
 
 def _asked(seen: Seen, count: int) -> bool:

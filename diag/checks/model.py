@@ -13,6 +13,7 @@ from npu.host.versions import newer
 
 
 def fits(seen: Seen) -> Iterator[Verdict]:
+    """Models built by a newer CANN than the runtime's, or for chips of another family."""
     runtime, chip = facts.loaded_runtime(seen), facts.chip(seen)
     for model in seen.host.models:
         if runtime and model.cann and newer(model.cann, runtime):

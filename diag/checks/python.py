@@ -10,8 +10,11 @@ from diag.verdict import ERROR, INFO, WARNING, Verdict
 from npu.host import compat
 from npu.host.versions import key, meets
 
+NUMPY_1_LAST = "8.2"  # the last CANN whose users had to pin numpy<2 (vllm-ascend issue 2210)
+
 
 def pairings(seen: Seen) -> Iterator[Verdict]:
+    """Versions of frameworks and their adapters that do not go together, or not with CANN or Python."""
     have = {name.replace("_", "-"): version for name, version in (seen.host.packages or {}).items()}
     install = facts.active(seen)
     cann = install.version if install is not None else ""
@@ -19,6 +22,7 @@ def pairings(seen: Seen) -> Iterator[Verdict]:
     yield from _vllm(have, cann, seen.host.python or "")
     yield from _mindspore(have, cann)
     yield from _python(have, seen.host.python or "")
+    yield from _numpy(have, cann)
 
 
 def _torch(have: Mapping[str, str], cann: str) -> Iterator[Verdict]:
@@ -87,6 +91,14 @@ def _python(have: Mapping[str, str], python: str) -> Iterator[Verdict]:
         yield Verdict(
             "python_not_supported", WARNING, {"python": python, "name": f"torch {torch}", "wanted": ", ".join(known)}, ("python",)
         )
+
+
+def _numpy(have: Mapping[str, str], cann: str) -> Iterator[Verdict]:
+    """NumPy 2 has lost names that the operator compiler of CANN up to NUMPY_1_LAST uses."""
+    numpy, adapter = have.get("numpy", ""), have.get("torch-npu", "")
+    release = cann or next(iter(compat.pairs("torch_npu", adapter, "CANN")), "") if adapter else cann
+    if numpy and release and key(numpy)[:1] >= key("2")[:1] and key(release)[:2] <= key(NUMPY_1_LAST)[:2]:
+        yield Verdict("numpy_too_new", WARNING, {"numpy": numpy, "cann": release}, ("pip",))
 
 
 def _base(version: str) -> str:

@@ -25,6 +25,7 @@ READ = {"ASCEND_RT_VISIBLE_DEVICES", "ASCEND_HOME_PATH", "ASCEND_OPP_PATH", "ASC
 
 
 def values(seen: Seen) -> Iterator[Verdict]:
+    """Variables with values that are not legal, and names that are misspelt."""
     env = seen.host.env or {}
     for name, rule in rules().items():
         value = env.get(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from diag.seen import Seen
@@ -13,6 +14,7 @@ NAME = "ASCEND_RT_VISIBLE_DEVICES"
 
 
 def devices(seen: Seen) -> Iterator[Verdict]:
+    """Lists of visible devices that are cut short, name what is not there, or are of another vendor."""
     env = seen.host.env or {}
     value = env.get(NAME)
     if value is not None:
@@ -55,8 +57,16 @@ def _fixed(value: str) -> str:
 
 
 def _count(seen: Seen) -> int | None:
-    """How many devices there are: by the device tool, else by the device nodes."""
+    """How many devices there are: by the device tool, else by the device nodes, else by what a container was started with."""
     if seen.smi is not None and seen.smi.devices and not seen.smi.cut:
         return len(seen.smi.devices)
     nodes = access.ids(seen.host.nodes or ())
-    return len(nodes) or None
+    return len(nodes) or _handed_in(seen) or None
+
+
+def _handed_in(seen: Seen) -> int:
+    """Devices a container was started with, where they are named one by one."""
+    started = seen.started
+    if started is None or started.privileged or started.runtime:
+        return 0
+    return sum(re.fullmatch(r"/dev/davinci\d+", d.partition(":")[0]) is not None for d in started.devices)

@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 import shlex
 
-from diag.seen import Seen, Started
+from diag.seen import Seen, SlowLink, Started
 from npu.host.host import Host
 from npu.host.limits import Limits, number, of_ulimit
 from npu.units import parse_size
 
 SOURCE = "text"
 DF = re.compile(r"^\S+\s+(?P<size>[\d.]+[KMGT]?i?)\s+(?P<used>[\d.]+[KMGT]?i?)\s+\S+\s+\d+%\s+/dev/shm\s*$", re.MULTILINE)
+FULL_DISK = re.compile(
+    r"^(?!/dev/loop|squashfs|tmpfs|devtmpfs|shm)\S+\s+\S+\s+\S+\s+0[KMGT]?\s+100%\s+(?P<mount>/\S*)\s*$", re.MULTILINE
+)
 PCI = re.compile(r"^(?P<address>[0-9a-fA-F:.]{7,12}) .*(?:Huawei|19e5).*\(rev ff\)", re.MULTILINE)
+CARD = re.compile(r"^(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d .*(?:Huawei|19e5).*$", re.MULTILINE)
+ANY_CARD = re.compile(r"^(?:[0-9a-fA-F]{4}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.\d ", re.MULTILINE)
+LINK = re.compile(r"\bLnk(?P<what>Cap|Sta):.*?Speed (?P<speed>[\d.]+)GT/s.*?Width x(?P<width>\d+)")
 MODULE = re.compile(r"^(?:drv_|ascend|davinci|devdrv|hisi_)\w*\s+\d+", re.MULTILINE)
 RUN = re.compile(r"^(?:sudo\s+)?(?:docker|podman|nerdctl|ctr)\s+(?:container\s+)?(?:run|create)\b")
 
@@ -38,6 +44,12 @@ def shared_memory(command: str, output: str) -> Seen | None:
     return Seen(Host(SOURCE, limits=Limits(shm=size, shm_used=used)))
 
 
+def disks(command: str, output: str) -> Seen | None:
+    """`df`: file systems without room; those that are full by nature (images, memory) are left out."""
+    found = tuple(m["mount"] for m in FULL_DISK.finditer(output) if not m["mount"].startswith(("/dev", "/snap", "/proc", "/sys")))
+    return Seen(Host(SOURCE), full_disks=found) if found else None
+
+
 def _kib(text: str) -> int:
     return int(float(text) * 1024) if text[-1].isdigit() and text != "0" else parse_size(text)
 
@@ -46,6 +58,19 @@ def pci(command: str, output: str) -> Seen | None:
     """`lspci`: revision ff = the configuration space answers nothing."""
     found = tuple(m["address"] for m in PCI.finditer(output))
     return Seen(Host(SOURCE), fell_off=found) if found else None
+
+
+def pci_links(command: str, output: str) -> Seen | None:
+    """`lspci -vv`: cards of the vendor whose link status stays below its capability."""
+    found = []
+    for card in CARD.finditer(output):
+        following = ANY_CARD.search(output, card.end())
+        told = {m["what"]: m for m in LINK.finditer(output[card.end() : following.start() if following else None])}
+        if len(told) == 2:
+            (now, lanes), (most, wide) = ((float(told[k]["speed"]), int(told[k]["width"])) for k in ("Sta", "Cap"))
+            if now * lanes < most * wide:
+                found.append(SlowLink(card[0].split()[0], now, lanes, most, wide))
+    return Seen(Host(SOURCE), slow_links=tuple(found)) if found else None
 
 
 def modules(command: str, output: str) -> Seen | None:
@@ -73,8 +98,9 @@ def started(command: str, output: str) -> Seen | None:
         e.startswith("ASCEND_VISIBLE_DEVICES=") for e in environ
     )
     shm = next((v for n, v in options if n == "--shm-size"), "")
+    visible = {k: v for k, _, v in (e.partition("=") for e in environ) if k == "ASCEND_RT_VISIBLE_DEVICES" and v}
     made = Started(tuple(given), tuple(mounts), "--privileged" in words, runtime, shm)
-    return Seen(Host(SOURCE, container=True), started=made)
+    return Seen(Host(SOURCE, container=True, env=visible or None), started=made)
 
 
 def _options(words: list[str]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from diag import smi_text
-from diag.evidence import nodes, packages, system
+from diag.evidence import network, nodes, packages, system
 from diag.evidence.transcript import Answer, answers
 from diag.seen import Loading, Seen
 from npu.host.env import places
@@ -135,10 +135,13 @@ READERS: tuple[Reader, ...] = (
     nodes.passwd,
     system.limits,
     system.shared_memory,
+    system.disks,
     system.pci,
+    system.pci_links,
     system.modules,
     system.started,
     system.container,
+    network.ports,
 )
 
 

@@ -58,7 +58,6 @@ class _Seen:
     cells: tuple[int, ...] = ()
     ids: tuple[str, str] = ("", "")  # first cells of the two header lines
     values: tuple[str, str] = ("", "")  # and their last cells
-    process_cells: int = 0
     container: bool = False
     devices: list[Device] = field(default_factory=list)
     processes: list[Process] = field(default_factory=list)
@@ -128,7 +127,7 @@ def _row(seen: _Seen, line: str) -> None:
             seen.idle.append(int(idle[1]))
             seen.open_card = True
     elif len(cells) > 1 and cells[1] == "Process id":
-        seen.part, seen.process_cells = "processes", len(cells)
+        seen.part = "processes"
         seen.container = cells[-1].startswith("Process id in")
     elif "Health" in cells:
         seen.ids, seen.values = (cells[0], ""), (cells[-1], "")

@@ -142,3 +142,29 @@ def test_a_log_is_handed_to_the_log_command(start, tmp_path):
     )
     by_check, by_log = start("npu-diag", "check", "app.log"), start("npu-diag", "log", "app.log")
     assert (by_check.code, by_check.out) == (by_log.code, by_log.out) and "107001" in by_check.out
+
+
+OOM = (
+    "RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 0; 60.96 GiB total capacity; 58.0 GiB already allocated; "
+    "1.2 GiB free; 58.60 GiB reserved in total by PyTorch)\n"
+)
+
+
+def test_a_pasted_issue_tells_the_fault_of_its_log_before_the_remarks_on_its_host(start, tmp_path):
+    issue = tmp_path / "issue.txt"
+    issue.write_text("CUDA_VISIBLE_DEVICES=0\ntorch==2.5.1\ntorch_npu==2.5.1.post1\n\n### What happened\n" + OOM)
+    ran = start("npu-diag", "check", str(issue))
+    assert ran.code == 1
+    lines = ran.out.splitlines()
+    assert lines[0] == "Cause: device out of memory: this process itself fills it [allocator_out_of_memory]"
+    assert any(line.startswith("WARNING foreign_visible_devices") for line in lines)
+    found = json.loads(start("npu-diag", "check", str(issue), "--json").out)
+    assert found["log"]["findings"][0]["id"] == "allocator_out_of_memory"
+    assert [f["id"] for f in found["findings"]] == ["foreign_visible_devices"]
+
+
+def test_what_a_check_says_is_not_said_again_as_a_log(start, tmp_path):
+    session = tmp_path / "session.txt"
+    session.write_text("$ npu-smi info\nnpu-smi: error while loading shared libraries: libdrvdsmi_host.so: cannot open shared object file\n")
+    ran = start("npu-diag", "check", str(session))
+    assert ran.code == 1 and "ERROR driver_library_missing" in ran.out and "Cause:" not in ran.out

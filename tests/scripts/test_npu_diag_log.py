@@ -127,3 +127,16 @@ def test_hang() -> None:
     assert done.stdout.splitlines()[0] == f"Process {child.pid} sleeps for a time it chose itself"
     assert (facts["tool"], facts["waits_for"]) == ("npu-diag hang", "sleep")
     assert diag("hang", str(child.pid)).returncode == 2
+
+
+def test_a_session_that_is_no_log_is_judged_as_evidence_of_its_host(tmp_path: Path) -> None:
+    session = tmp_path / "session.txt"
+    session.write_text("$ id\nuid=1001(alice) gid=1001(alice) groups=1001(alice)\n$ ls -l /dev/davinci0\n"
+                       "crw-rw---- 1 HwHiAiUser HwHiAiUser 236, 0 Mar  1 10:00 /dev/davinci0\n")  # fmt: skip
+    done = diag("log", session)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert any(line.startswith("ERROR no_right_on_node: alice") for line in done.stdout.splitlines())
+    assert json.loads(diag("log", session, "--json").stdout)["host"]["findings"][0]["id"] == "no_right_on_node"
+    session.write_text("step 1 loss 3.2\n$ id\nuid=0(root) gid=0(root)\n")
+    clean = diag("log", session)
+    assert clean.returncode == 0 and clean.stdout.startswith("No fault found")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,29 @@ def test_json_with_the_parts_of_other_ranks(opened: Trace, capsys: pytest.Captur
     made = json.loads(capsys.readouterr().out)
     assert [f["id"] for f in made["findings"]] == ["sync-every-submit"]
     assert [f["id"] for f in made["parts"][0]["findings"]] == ["sync-every-submit"]
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("all_reduce", "--bench all_reduce: no operation with a file"),
+        ("=x.txt", "--bench =x.txt: no operation with a file"),
+        ("all_reduce=nowhere.txt", "nowhere.txt cannot be read: No such file or directory"),
+    ],
+)
+def test_a_wrong_benchmark_is_two_lines(option: str, said: str, opened: Trace, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        run("msprof", lambda _: analyze("somewhere", bench=[option]), [])
+    assert left.value.code == 2
+    text = capsys.readouterr().err
+    assert said in text and "next:" in text
+
+
+def test_a_benchmark_reaches_every_part(opened: Trace, tmp_path: Path) -> None:
+    opened.parts.append(slow_loop())
+    (tmp_path / "bench.txt").write_text("1048576 | 20.50 | 51.2 | success\n")
+    analyze("somewhere", bench=[f"all_reduce={tmp_path / 'bench.txt'}"])
+    assert [t.meta["bench"] for t in (opened, *opened.parts)] == [{"allreduce": ((1_048_576, 20_500),)}] * 2
 
 
 @pytest.mark.parametrize(("least", "code"), [(Severity.note, 1), (Severity.critical, 1), (None, 0)])

@@ -282,6 +282,14 @@ def test_colour_only_where_wanted(screen: bool, environ: dict[str, str], expecte
 def test_lines_are_folded_under_their_own_text() -> None:
     assert terminal.folded(["  1. one two three"], 12) == ["  1. one two", "     three"]
     assert terminal.folded(["Cause: a b c d"], 10) == ["Cause: a b", "  c d"]
+    assert terminal.folded(["\x1b[1mCause: a b\x1b[0m c"], 10) == ["\x1b[1mCause: a b\x1b[0m", "  c"]  # colours take no room
+
+
+def test_chinese_lines_are_folded_between_characters_and_never_before_a_closing_mark():
+    """Each character takes two columns; words and commands stay whole."""
+    assert terminal.folded(["错误: 设备打不开，请重启（EI0006、EI0002）。"], 20) == ["错误: 设备打不开，请", "  重启（EI0006、", "  EI0002）。"]
+    assert terminal.folded(["  1. 设备网口断开"], 12) == ["  1. 设备网", "     口断开"]
+    assert all(terminal.cells(line) <= 24 for line in terminal.folded(["  - 每台主机上的网口、地址和 TLS 状态 npu-smi info"], 24))
 
 
 def test_near_word() -> None:

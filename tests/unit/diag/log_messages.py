@@ -281,7 +281,7 @@ MESSAGES: dict[str, tuple[str | None, str]] = {
         " 4, comm = 0xfffcc6ed27a0.\n",
     ),
     "e10016": (
-        "unmapped_family",
+        "converter_input_name",
         "ATC run failed, Please check the detail log, Try 'atc --help' for more information\n"
         "E10016: [PID: 5] 2026-03-04-00:00:00.000.000 Value [x] for parameter [--input_shape] is invalid. Opn"
         "ame [x] in parameter not found.\n"

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from diag import code_tables
 from diag.codes_in_text import codes_in
-from diag.error_answer import Answer, Entry, answer
+from diag.error_answer import Answer, answer
 from diag.error_code import Explanation, NotFound
+from diag.error_entry import Entry, of_other
 from diag.log_report import LogReport
 from npu import errors
 
@@ -50,6 +51,30 @@ def message(text: str) -> LogReport:
     ("-8020", "dcmi", "-8020", ""),
     ("ret is -8005", "dcmi", "-8005", ""),
     ("-9020", "dcmi", "-8020", ""),
+    ("hccl interface retcode: 7", "hccl", "7", ""),
+    ("retcode: 7", "hccl", "7", ""),
+    ("drvRetCode=17", "drv", "17", "507899"),
+    ("drv_ret_code=33", "drv", "33", "507010"),
+    ("DRV_ERROR_NO_DEVICE", "drv", "1", ""),
+    ("0x80e01801", "fault", "0x80E01801", ""),
+    ("80E01801", "fault", "0x80E01801", ""),
+    ("Error Code : 81078603", "fault", "0x81078603", ""),
+    ("1343225860", "ge", "1343225860", ""),
+    ("ErrorNo: 4294967295(failed)", "ge", "4294967295", ""),
+    ("errno 98", "errno", "98", ""),
+    ("signal 9", "signal", "9", ""),
+    ("exit code 137", "signal", "9", ""),  # 128 + 9
+    ("exitcode -11", "signal", "11", ""),
+    ("-9", "signal", "9", ""),
+    ("139", "signal", "11", ""),
+    ("E1xxxx", "family", "E1xxxx", ""),
+    ("EI", "family", "EIxxxx", ""),
+    ("PTA call acl api failed", "torch", "ERR00100", ""),
+    ("DIST call hccl api failed.", "torch", "ERR02200", ""),
+    ("OPS internal error", "torch", "ERR01005", ""),
+    ("EI0006 什么意思？", "family", "EI0006", ""),
+    ("aicore error code 0x10", "core", "0x10", ""),
+    ("core id is 20, error code = 0x4000000000000000, dump info: pc start: 0x12", "core", "0x4000000000000000", ""),
 ])  # fmt: skip
 def test_codes_of_other_tables(text: str, form: str, code: str, public: str) -> None:
     found = entry(text)
@@ -122,3 +147,31 @@ def test_only_results_are_codes(text: str, codes: list[str]) -> None:
 def test_any_text_gets_an_answer(text: str) -> None:
     found: Answer = answer(text)
     assert isinstance(found, Explanation | Entry | LogReport | NotFound)
+
+
+@pytest.mark.parametrize("text", ["error code 507018", "runtime result = 507018", "ret=507018", "错误码：507018", "返回值 507018",
+                                  "error code is ACL_ERROR_RT_AICPU_EXCEPTION", "errorCode = 0x7bc8a"])  # fmt: skip
+def test_a_code_behind_a_word_that_only_says_so_is_answered_as_the_code(text: str) -> None:
+    assert answer(text) == answer("507018")
+
+
+def test_bits_of_a_core_are_counted_from_zero_and_named_where_known() -> None:
+    assert entry("aicore error code 0x30").meaning == {"en": "error code 0x30, bits 4, 5", "zh": "错误码 0x30，第 4, 5 位"}
+    assert entry("aivec error code = 0x10").meaning["en"] == "error code 0x10, bit 4"
+    assert "outside device memory" in entry("error code = 0x800000").meaning["en"]
+    assert isinstance(answer("error code 0x10"), NotFound)  # nothing says that it is of a core
+
+
+@pytest.mark.parametrize("code", ["EH9999", "EE8888", "E19999", "EZ9999"])
+def test_a_catch_all_names_its_component_and_the_next_step(code: str) -> None:
+    found = entry(code)
+    assert "family" not in found.meaning["en"] and found.do["en"] and found.do["zh"]
+
+
+@pytest.mark.parametrize("form", ["drv", "fault", "ge", "errno", "signal"])
+def test_codes_around_cann_have_both_languages_and_steps(form: str) -> None:
+    for other in code_tables.others().values():
+        if other.form == form:
+            found = of_other(other)
+            assert found.meaning["en"] and found.meaning["zh"]
+            assert other.code == "2" or (found.do["en"] and len(found.do["en"]) == len(found.do["zh"]))

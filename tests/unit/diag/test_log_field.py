@@ -8,6 +8,7 @@ import pytest
 
 from diag.log_report import LogReport, read_text
 from diag.log_text import said
+from tests.unit.diag.field_messages import MORE
 
 Facts = dict[str, str]
 FIELD: list[tuple[str, Facts, str]] = [
@@ -125,6 +126,7 @@ FIELD: list[tuple[str, Facts, str]] = [
     ("internal_failure", {},
      "2026-12-13 20:11:34.3 [E:onnxruntime:Default, cann_call.cc:139 CannCall] CANN failure 500001: ACL_ERROR_FAILURE ; NPU=0\n"),
     ("unknown_error", {}, "[2026-07-01 10:00:01.123+08:00] [12] [server] [ERROR] [x.cpp:1] : the spline was not reticulated\n"),
+    *MORE,
 ]  # fmt: skip
 
 
@@ -179,3 +181,10 @@ def test_a_code_no_table_has_is_named_with_its_component_and_a_step() -> None:
     for language in ("en", "zh"):
         texts = said(report.cause, language)
         assert texts.title == "EI0099: HCCL" and texts.do
+
+
+def test_an_operator_that_falls_back_to_the_cpu_is_a_note_and_no_fault() -> None:
+    report = read_text("[W compiler_depend.ts:67] Warning: CAUTION: The operator 'aten::nonzero_static' is not currently supported on "
+                       "the NPU backend and will fall back to run on the CPU. (function npu_cpu_fallback)\n")  # fmt: skip
+    assert report.cause is None
+    assert [said(note).title.split(" runs")[0] for note in report.notes] == ["operator aten::nonzero_static"]

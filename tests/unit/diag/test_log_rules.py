@@ -17,7 +17,8 @@ from npu.runtime.messages import message
 NEWER = {"EC0010", "EI0018", "EI0019", "EI0020"}  # met in the field, not in the table of codes
 ALL = {**causes(), **generic()}
 # Facts that arithmetic adds (diag/log_facts.py) or the simulated stack's sentence tells.
-ADDED = {"others", "slack", "bits", "pc_offset", "last", "low", "inner_meaning", "name", "situation", "device_id", "acl_code"}
+ADDED = {"others", "slack", "bits", "pc_offset", "last", "low", "inner_meaning", "name", "situation", "device_id", "acl_code",
+         "timeout_s"}  # fmt: skip
 
 
 def facts_of(cause: Cause) -> set[str]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diag.log_files import LONGEST, LogFile, decoded, find, is_binary, raw_lines
+from diag.log_files import LONGEST, LogFile, decoded, find, is_binary, lines_of, raw_blocks
 from diag.log_json import clock
 from diag.plog import SAME_PLACE, Counted, Line, parsed, parsed_lines
 from diag.plog_forms import nanoseconds
@@ -157,7 +157,7 @@ def test_gz_and_gz_that_is_cut(tmp_path: Path) -> None:
     assert len(list(parsed(file, Counted()))) == 3
     path.write_bytes(packed[:-12])
     with pytest.raises((OSError, EOFError)):
-        list(raw_lines(file))
+        list(raw_blocks(file))
 
 
 def test_a_character_cut_in_two_is_not_taken_for_chinese_of_another_encoding() -> None:
@@ -172,7 +172,7 @@ def test_an_endless_line_is_cut_and_the_next_is_found(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(b"error " + b"x" * (5 * LONGEST) + b"\n" + PLOG.encode() + b"\n")
     (file,) = find([path]).files
-    first, second = raw_lines(file)
+    first, second = (line for block in raw_blocks(file) for line in lines_of(block))
     assert (len(first), second) == (LONGEST, PLOG.encode())
 
 
@@ -249,7 +249,8 @@ def test_blocks_give_what_lines_give(rows: list[bytes], ended: bool) -> None:
         path.write_bytes(b"\n".join(rows) + (b"\n" if ended and rows else b""))
         file, of_blocks, of_lines = LogFile(path, "x"), Counted(), Counted()
         told = list(parsed(file, of_blocks))
-        assert told == list(parsed_lines(file, list(raw_lines(file)), of_lines))
+        whole = [line for block in raw_blocks(file) for line in lines_of(block)]
+        assert told == list(parsed_lines(file, whole, of_lines))
         assert of_blocks == of_lines
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from diag.smi_findings import LANGUAGES, NAMES, SmiFinding, claim, find, steps, texts, title
+from diag.smi_findings import NAMES, SmiFinding, find
 from diag.smi_text import parse
+from diag.smi_words import LANGUAGES, claim, steps, texts, title
 
 SAMPLES = Path(__file__).parents[2] / "data" / "npu-smi"
 
