@@ -13,15 +13,12 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from captures import Rows, empty, write_prof
 
 from npu import events
-from profiler.record.layout import FOLDER, META, STRINGS, describe, rows_of, segment
 
-CODES = {"q": "<i8", "i": "<i4", "b": "i1", "d": "<f8"}
 OPERATORS = ("MatMulV2", "Add", "LayerNorm", "SoftmaxV2", "Gelu", "Mul", "Cast", "BatchMatMul", "Embedding")
 STEP = 1_000  # kernels of a step, which begins with an Embedding; the others take turns
 CALLS = ("aclopExecuteV2", "aclrtSynchronizeStream", "aclmdlExecuteAsync", "aclrtMemcpyAsync")
@@ -41,20 +38,10 @@ LAUNCHES, MODEL = 40, 200  # kernels between two waits; kernels of a model
 COPY_NS = 60_000
 GAP, LEAD, CALL = 550, 2_000, 4_000  # ns: between queued kernels, from call to kernel, of a launching call
 SHOWN_S = 0.05  # rules that take less have no line of their own
-Rows = NDArray[Any]
 
 
 def id_of(text: str) -> int:
     return TEXTS.index(text)
-
-
-def empty(table: str, count: int) -> Rows:
-    """Committed rows without values."""
-    rows = np.zeros(count, [(c.name, CODES[c.code]) for c in events.TABLES[table]])
-    for column in events.TABLES[table]:
-        rows[column.name] = -1
-    rows["ok"] = 1
-    return rows
 
 
 def kernels() -> Rows:
@@ -143,19 +130,8 @@ def tasks_of(starts: Rows, ends: Rows, correlation: Rows, model: int) -> Rows:
 def write(parent: Path, kind: str, tasks: int) -> Path:
     """A capture as the recorder would have left it; gives its PROF folder."""
     prof = parent / "PROF_000001_20250101000000000_BENCHBENCHBENCH"
-    folder = prof / FOLDER
-    folder.mkdir(parents=True)
     api, task = {"eager": eager, "sunk": sunk}[kind](tasks)
-    for table, rows in (("kernel", kernels()), ("api", api), ("task", task)):
-        number = at = 0
-        while at < len(rows):
-            rows[at : at + rows_of(number)].tofile(folder / segment(table, number))
-            at += rows_of(number)
-            number += 1
-    texts = [t.encode() for t in TEXTS]
-    (folder / STRINGS).write_bytes(b"".join(len(t).to_bytes(4, "little") + t for t in texts))
-    meta = {"soc": "Ascend910B3", "generator": "npuscope", "simulated": True, "tables": describe(), "ended_unix": 0}
-    (folder / META).write_text(json.dumps(meta))
+    write_prof(prof, {"kernel": kernels(), "api": api, "task": task}, TEXTS)
     return prof
 
 

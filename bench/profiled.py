@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from measured import SIZES, Tensor, one_vector
+from measured import SIZES
+from operands import Tensor
+from vector_work import one_vector
 
 import profiler
 from npu import soc

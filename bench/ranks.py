@@ -20,12 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from captures import Rows, empty, write_prof
 
 from npu import events
-from profiler.record.layout import FOLDER, META, STRINGS, describe, rows_of, segment
 
-CODES = {"q": "<i8", "i": "<i4", "b": "i1", "d": "<f8"}
 OPERATORS = ("MatMulV2", "Add", "LayerNorm", "SoftmaxV2", "Gelu", "Mul", "Cast", "BatchMatMul", "Embedding")
 TEXTS = (
     *OPERATORS,
@@ -43,20 +41,10 @@ TEXTS = (
 STEP, BLOCK = 1_000, 250  # kernels of a step, and before each collective
 CALL, GAP, LEAD, RETURN, TRANSFER = 1_500, 550, 2_000, 1_000, 200_000  # ns
 SERVER = 8  # ranks that exchange with each other
-Rows = NDArray[Any]
 
 
 def id_of(text: str) -> int:
     return TEXTS.index(text)
-
-
-def empty(table: str, count: int) -> Rows:
-    """Committed rows without values."""
-    rows = np.zeros(count, [(c.name, CODES[c.code]) for c in events.TABLES[table]])
-    for column in events.TABLES[table]:
-        rows[column.name] = -1
-    rows["ok"] = 1
-    return rows
 
 
 def arrivals(ranks: int, blocks: int, slow: int) -> Rows:
@@ -152,18 +140,9 @@ def write(parent: Path, ranks: int, tasks: int, slow: int) -> None:
     kernel = empty("kernel", len(OPERATORS))
     kernel["name"] = kernel["op_type"] = np.arange(len(OPERATORS))
     kernel["task_type"], kernel["block_dim"], kernel["duration"] = id_of("AI_CORE"), 20, 5_000
-    strings = b"".join(len(t).to_bytes(4, "little") + t for t in (text.encode() for text in TEXTS))
     for rank in range(ranks):
-        folder = parent / f"PROF_{rank + 1:06}_20250101000000000_RANKSRANKSRANKS" / FOLDER
-        folder.mkdir(parents=True)
-        for table, rows in ({"kernel": kernel} | tables(rank, work, start, end)).items():
-            number = at = 0
-            while at < len(rows):
-                rows[at : at + rows_of(number)].tofile(folder / segment(table, number))
-                at, number = at + rows_of(number), number + 1
-        (folder / STRINGS).write_bytes(strings)
-        facts = {"soc": "Ascend910B3", "generator": "npuscope", "rank": rank, "world_size": ranks, "tables": describe()}
-        (folder / META).write_text(json.dumps(facts | {"simulated": True, "ended_unix": 0}))
+        prof = parent / f"PROF_{rank + 1:06}_20250101000000000_RANKSRANKSRANKS"
+        write_prof(prof, {"kernel": kernel} | tables(rank, work, start, end), TEXTS, rank=rank, world_size=ranks)
 
 
 def memory(pid: int, used: dict[int, float]) -> float:

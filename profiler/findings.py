@@ -28,7 +28,7 @@ class Gain:
     """Recoverable time.
 
     ns: of the judged window. method: replay (measured costs), model (npu.cost), bound (Amdahl). at_most: an upper bound.
-    alone: True when only this rank gains; on_all_ns: the gain when all ranks change alike, None for a single rank.
+    on_all_ns: the gain when all ranks change alike, None for a single rank.
     """
 
     ns: int
@@ -49,7 +49,7 @@ class Setting(NamedTuple):
 class Finding:
     """One finding. `id` names the rule (analysis catalogue), `number` its place there; facts fill the texts of the id.
 
-    edits: what a what-if replays for this finding (profiler.analysis.replay edits), so that findings can be joined.
+    edits: what a replay changes for this finding (records of profiler.analysis.edits), so that findings can be joined.
     """
 
     id: str
@@ -113,6 +113,16 @@ class ReplayQuality:
     explained: float
 
 
+class Ignored(NamedTuple):
+    """What the user told the analysis to leave out: how many ranges, and the time taken out with them, ns."""
+
+    ranges: int = 0
+    ns: int = 0
+
+
+NOTHING_IGNORED = Ignored()
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One change of a what-if. `id` names it as on the command line (no-sync, fuse, pinned, streams, op); facts fill its texts.
@@ -131,7 +141,7 @@ class Change:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What changes would gain, each alone and all together (one replay, not a sum). Window and steps as in Report."""
+    """What changes would gain, each alone and all together (one replay, not a sum). Window, length and steps as in Report."""
 
     source: str
     window: tuple[int, int]
@@ -141,6 +151,12 @@ class WhatIf:
     quality: ReplayQuality
     missing: tuple[tuple[str, str], ...] = ()
     meta: Mapping[str, object] = field(default_factory=dict)
+    ignored: Ignored = NOTHING_IGNORED
+
+    @property
+    def length(self) -> int:
+        """Time that was judged, ns: the window without what the user told to ignore in it."""
+        return self.window[1] - self.window[0] - self.ignored.ns
 
 
 class Excess(NamedTuple):
@@ -283,6 +299,12 @@ class Report:
     unjudged: tuple[Unjudged, ...] = ()
     rows: Mapping[str, int] = field(default_factory=dict)  # of each table of the trace that has any
     model_errors: tuple[ModelError, ...] = ()
+    ignored: Ignored = NOTHING_IGNORED
+
+    @property
+    def length(self) -> int:
+        """Time that was judged, ns: the window without what the user told to ignore in it."""
+        return self.window[1] - self.window[0] - self.ignored.ns
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,16 +74,19 @@ def _inside(spans: tuple[Times, Times], starts: Times, ends: Times) -> Times:
     # The end of the set's interval at or before a time; before the first one no time is over.
     reach = np.concatenate((np.full(1, np.iinfo(np.int64).min), ended))
 
-    def before(times: NDArray[Any]) -> Times:
-        at = np.searchsorted(begun, times, side="right")
+    def before(times: NDArray[Any], at: NDArray[Any]) -> Times:
         over = np.maximum(np.take(reach, at), times)
         over -= times
         found: Times = np.take(sums, at)
         found -= over
         return found
 
-    found = before(ends)
-    found -= before(starts)
+    at = np.searchsorted(begun, ends, side="right")
+    found = before(ends, at)
+    # Short intervals begin where they end: only where some of the set begins inside, the search is made again.
+    across = np.flatnonzero(np.take(begun, at - 1, mode="clip") > starts)
+    at[across] = np.searchsorted(begun, np.take(starts, across), side="right")
+    found -= before(starts, at)
     return np.maximum(found, 0, out=found)
 
 
@@ -116,10 +119,17 @@ def subtract(left: tuple[Times, Times], right: tuple[Times, Times]) -> Spans:
 
 def gaps(spans: tuple[Times, Times], start: int, end: int) -> Spans:
     """The time of [start, end) that the set leaves free."""
+    return gaps_and_next(spans, start, end)[0]
+
+
+def gaps_and_next(spans: tuple[Times, Times], start: int, end: int) -> tuple[Spans, Times]:
+    """The time of [start, end) that the set leaves free, and which interval of the set ends each stretch of it; -1: none, it ends
+    at `end`."""
     if start >= end:
-        return Spans(spans[0][:0], spans[0][:0])
+        return Spans(spans[0][:0], spans[0][:0]), spans[0][:0]
     first, behind = int(np.searchsorted(spans[1], start, side="right")), int(np.searchsorted(spans[0], end))
     starts = np.concatenate((np.full(1, start), spans[1][first:behind]))
     ends = np.concatenate((spans[0][first:behind], np.full(1, end)))
+    following = np.append(np.arange(first, behind), -1)
     real = starts < ends
-    return Spans(starts[real], ends[real])
+    return Spans(starts[real], ends[real]), following[real]

@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any
 
 from npu.units import duration, size
-from profiler.findings import Checked, Finding, Gain, Setting
+from profiler.findings import Checked, Finding, Gain, Ignored, Setting
 
 LANGUAGES = ("en", "zh")
 
@@ -85,6 +85,11 @@ def setting(found: Setting, lang: str = "en") -> str:
 def label(group: str, key: str, lang: str = "en") -> str:
     """A single word or phrase: group is a table of the file (layer, severity, method, confidence, step, word ...)."""
     return str(table(lang)[group][key])
+
+
+def ignored(found: Ignored, lang: str = "en") -> str:
+    """What the user told the analysis to leave out."""
+    return label("word", "ignored", lang).format(count=found.ranges, time=duration(found.ns))
 
 
 def checked(line: Checked, lang: str = "en") -> str:

@@ -139,6 +139,7 @@ class Columns(Mapping[str, Array]):
     def __init__(self, columns: Mapping[str, Array | Callable[[], Array]] | None = None, rows: int | None = None) -> None:
         self._columns: dict[str, Array | Callable[[], Array]] = dict(columns or {})
         self._lookups = {n: c for n, c in self._columns.items() if isinstance(c, Lookup)}
+        self._counts: dict[str, dict[int, int]] = {}
         lengths = {n: len(c) for n, c in self._columns.items() if isinstance(c, np.ndarray)}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"columns of unequal length: {lengths}")
@@ -176,6 +177,16 @@ class Columns(Mapping[str, Array]):
     def __bool__(self) -> bool:
         return self.rows > 0
 
+    def counts(self, name: str) -> dict[int, int]:
+        """How often each value of a column of codes or ids occurs; counted once."""
+        if name not in self._counts:
+            values = self[name]
+            if values.strides == (0,):  # one value
+                self._counts[name] = {int(values[0]): self.rows} if self.rows else {}
+            else:
+                self._counts[name] = _counted(values)
+        return self._counts[name]
+
     def take(self, index: Array) -> Columns:
         """The rows of an index or mask, in its order."""
         made: dict[str, Array | Callable[[], Array]] = {}
@@ -201,6 +212,17 @@ class Columns(Mapping[str, Array]):
     def with_columns(self, **columns: Array | Callable[[], Array]) -> Columns:
         """The same table with columns added or replaced."""
         return Columns({**self._columns, **self._lookups, **columns})
+
+
+def _counted(values: Array) -> dict[int, int]:
+    low, high = (int(values.min()), int(values.max())) if len(values) else (0, -1)
+    if high - low > len(values) + 1024:
+        found, counts = np.unique(values, return_counts=True)
+    else:
+        counts = np.bincount(values if low == 0 else values.astype(np.int64) - low, minlength=high - low + 1)
+        found = np.flatnonzero(counts)
+        counts, found = counts[found], found + low
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))
 
 
 @dataclass
@@ -240,13 +262,24 @@ class Trace:
 
     def tasks_of(self, *kinds: str) -> Array:
         """Mask over task rows whose kind is one of the names (npu.events.KINDS)."""
-        found = np.zeros(len(self.task), bool)
-        for name in kinds if self.task else ():
-            found |= self.task["kind"] == events.KINDS.index(name)
-        return found
+        return _rows_with(self.task, "kind", map(events.KINDS.index, kinds))
 
     def api_named(self, *names: str) -> Array:
         """Mask over api rows by exact name, e.g. api_named("aclrtSynchronizeStream")."""
-        if not self.api:
-            return np.zeros(0, bool)
-        return np.isin(self.api["name"], [i for i in map(self.strings.find, names) if i >= 0])
+        return _rows_with(self.api, "name", (i for i in map(self.strings.find, names) if i >= 0))
+
+
+def _rows_with(table: Columns, name: str, wanted: Iterable[int]) -> Array:
+    """Mask over the rows of a table whose code or id is one of some; what no row has is not looked for."""
+    found = np.zeros(len(table), bool)
+    if not table:
+        return found
+    counts = table.counts(name)
+    codes = {code for code in wanted if code in counts}
+    if sum(counts[code] for code in codes) == len(table):
+        found[:] = True
+        return found
+    values = table[name]
+    for code in codes:
+        found |= values == code
+    return found

@@ -12,11 +12,13 @@ from cli.common import CliError
 from cli.options import Json, Lang
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from profiler.findings import Finding, JointReport, Report
     from profiler.ranks.places import Place
+    from profiler.read.bench import Reference
 
+    Bench = Mapping[str, Reference]
     Reports = list[tuple[int | None, Report]]
 
 
@@ -51,6 +53,10 @@ def analyze(
         str | None,
         typer.Option("--scheduler", help="Judge the ranks on a Dask cluster: tcp://HOST:PORT.", show_default=False),
     ] = None,
+    bench: Annotated[
+        list[str] | None,
+        typer.Option("--bench", help="What hccl_test reached: all_reduce=FILE. Slower collectives are said.", show_default=False),
+    ] = None,
     fail_on: Annotated[
         Severity | None, typer.Option("--fail-on", help="Exit with 1 if a finding is at least this severe.", show_default=False)
     ] = None,
@@ -58,10 +64,11 @@ def analyze(
     """Say where the time goes, in the order to look: framework and graph, host, copies, operators, communication."""
     chosen = _chosen(ranks)
     places = _places(path, chosen)
+    measured = _measured(bench or [])
     if len(places) <= 1 and scheduler is None and chosen is None:
-        reports, joint = _whole(path, all, views or all)
+        reports, joint = _whole(path, all, views or all, measured)
     else:
-        reports, joint = _each(places, chosen, jobs, scheduler, all, views or all)
+        reports, joint = _each(places, chosen, jobs, scheduler, all, views or all, measured)
     if json:
         _print_json([report for _, report in reports], joint)
     else:
@@ -99,7 +106,23 @@ def _places(path: str, chosen: set[int] | None) -> list[Place]:
     return kept
 
 
-def _whole(path: str, all: bool, views: bool) -> tuple[Reports, JointReport | None]:
+def _measured(options: list[str]) -> Bench:
+    """Operation (without underscores) -> what was measured of it."""
+    from pathlib import Path
+
+    from profiler.read.bench import read
+
+    made = {}
+    for option in options:
+        operation, given, file = option.partition("=")
+        kind = operation.lower().replace("_", "").removesuffix("test")
+        if not given or not kind.isalpha():
+            raise CliError(f"--bench {option}: no operation with a file", "write it like --bench all_reduce=all_reduce.txt")
+        made[kind] = read(Path(file))
+    return made
+
+
+def _whole(path: str, all: bool, views: bool, bench: Bench) -> tuple[Reports, JointReport | None]:
     """One profile; a table of sums over ranks has a joint report of its own."""
     from profiler import open as open_trace
     from profiler.analysis import analyze as judge
@@ -107,13 +130,21 @@ def _whole(path: str, all: bool, views: bool) -> tuple[Reports, JointReport | No
     from profiler.analysis.ranks.summary import from_sums
 
     trace = open_trace(path)
+    for part in (trace, *trace.parts):
+        part.meta["bench"] = bench
     reports: Reports = [(part.meta.get("rank"), judge(part, all, views)) for part in (trace, *trace.parts)]
     sums = from_sums(trace)
     return reports, joint(sums) if len(sums) > 1 else None
 
 
 def _each(
-    places: list[Place], chosen: set[int] | None, jobs: int | None, scheduler: str | None, all: bool, views: bool
+    places: list[Place],
+    chosen: set[int] | None,
+    jobs: int | None,
+    scheduler: str | None,
+    all: bool,
+    views: bool,
+    bench: Bench,
 ) -> tuple[Reports, JointReport | None]:
     from cli.progress import counted
     from profiler.ranks.job import judged
@@ -121,7 +152,7 @@ def _each(
 
     run = runner(sum(p.bytes for p in places), jobs, scheduler)
     with counted("ranks") as progress:
-        found, joint = judged(places, run, all, views, chosen, progress)
+        found, joint = judged(places, run, all, views, chosen, progress, bench)
     return [(one.rank, one.report) for one in found if one.report is not None], joint
 
 

@@ -126,9 +126,10 @@ def _of_device(trace: Trace, steps: Steps, launches: Launches, device: int) -> I
     }
     first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
     for name in ("c", "m"):
-        inside = step[name] >= 0
-        np.minimum.at(first, step[name][inside], times[name][0][inside])
-        np.maximum.at(last, step[name][inside], times[name][1][inside])
+        inside = np.flatnonzero(step[name] >= 0)
+        at = np.take(step[name], inside)
+        np.minimum.at(first, at, np.take(times[name][0], inside))
+        np.maximum.at(last, at, np.take(times[name][1], inside))
     filled = last > first
     # Each step gets a place of its own on one common axis, so that one sweep serves all steps; copies before the first
     # or after the last work of their step lie outside its stage and are cut off.

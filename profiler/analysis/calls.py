@@ -1,4 +1,5 @@
-"""Names of API calls by what they do to the host, for traces that do not record it in a column."""
+"""Names of API calls by what they do to the host, for traces that do not record it in a column. GPU timelines (Kineto) have
+those of their runtimes."""
 
 from __future__ import annotations
 
@@ -6,13 +7,13 @@ import numpy as np
 
 from profiler.trace import Array, Trace
 
-SYNC_STREAM = ("aclrtSynchronizeStream", "aclrtSynchronizeStreamWithTimeout")
-SYNC_DEVICE = ("aclrtSynchronizeDevice", "aclrtSynchronizeDeviceWithTimeout")
-SYNC_EVENT = ("aclrtSynchronizeEvent", "aclrtSynchronizeEventWithTimeout")
+SYNC_STREAM = ("aclrtSynchronizeStream", "aclrtSynchronizeStreamWithTimeout", "cudaStreamSynchronize", "hipStreamSynchronize")
+SYNC_DEVICE = ("aclrtSynchronizeDevice", "aclrtSynchronizeDeviceWithTimeout", "cudaDeviceSynchronize", "hipDeviceSynchronize")
+SYNC_EVENT = ("aclrtSynchronizeEvent", "aclrtSynchronizeEventWithTimeout", "cudaEventSynchronize", "hipEventSynchronize")
 SYNC = SYNC_STREAM + SYNC_DEVICE + SYNC_EVENT
 EXECUTE = ("aclmdlExecute", "aclmdlExecuteV2", "aclmdlExecuteAsync", "aclmdlExecuteAsyncV2")
 EXECUTE_BLOCKING = ("aclmdlExecute", "aclmdlExecuteV2")
-COPY_BLOCKING = ("aclrtMemcpy", "aclrtMemcpy2d", "aclrtMemcpy2D", "aclrtMemset")
+COPY_BLOCKING = ("aclrtMemcpy", "aclrtMemcpy2d", "aclrtMemcpy2D", "aclrtMemset", "cudaMemcpy", "hipMemcpy")
 COPY = (
     "aclrtMemcpy",
     "aclrtMemcpyAsync",
@@ -21,6 +22,10 @@ COPY = (
     "aclrtMemcpy2dAsync",
     "aclrtMemcpy2DAsync",
     "aclrtMemcpyAsyncWithCondition",
+    "cudaMemcpy",
+    "cudaMemcpyAsync",
+    "hipMemcpy",
+    "hipMemcpyAsync",
 )
 LOAD = ("aclmdlLoad", "aclopCompile", "aclGenGraph", "CompileGraph")  # beginnings: a step that holds one of these is warm-up
 

@@ -11,7 +11,7 @@ import numpy as np
 from npu import events
 from profiler.analysis.breakdown import collective_of
 from profiler.analysis.calls import by_thread
-from profiler.analysis.groups import changes, narrow
+from profiler.analysis.groups import changes, in_order, narrow
 from profiler.trace import Array, Trace
 
 
@@ -105,33 +105,42 @@ def lay_out(trace: Trace, waits: Array) -> Chains:
     begins, ends, threads = _moments(trace, shown)
     owner = collective_of(trace)
     spans = _spans(trace, owner)
-    order = np.lexsort((spans.end, spans.start, spans.stream, spans.device))
+    if not in_order(spans.device, spans.stream, spans.start, spans.end):
+        order = np.lexsort((spans.end, spans.start, spans.stream, spans.device))
+        spans = _Spans(*(np.take(c, order) for c in spans))
     api_count, first, alone = len(trace.api), 2 * len(begins), np.flatnonzero(hidden)
-    behind = first + len(order)
+    behind = first + len(spans.end)
     count = behind + 2 * len(alone)
 
-    streams = first + np.flatnonzero(changes(spans.device[order], spans.stream[order]))
+    streams = first + np.flatnonzero(changes(spans.device, spans.stream))
     heads = np.concatenate((threads, streams, np.arange(behind, count)))
     time, row = np.empty(count, np.int64), np.full(count, -1, np.int32)
+    call_start: Array
+    call_end: Array
     call_start, call_end, task = (np.empty(n, np.int32) for n in (api_count, api_count, len(trace.task)))
-    call_start[shown], call_end[shown] = begins, ends
-    call_start[alone] = behind + 2 * np.arange(len(alone))
-    call_end[alone] = call_start[alone] + 1
+    numbers = np.arange(api_count, dtype=np.int32)
+    if np.array_equal(shown, numbers):  # the calls stand by thread and start
+        call_start, call_end = begins, ends
+    else:
+        call_start[shown], call_end[shown] = begins, ends
+        call_start[alone] = behind + 2 * np.arange(len(alone), dtype=np.int32)
+        call_end[alone] = call_start[alone] + 1
     for nodes, name in ((call_start, "start"), (call_end, "end")):
         if api_count:
             time[nodes] = trace.api[name]
-            row[nodes] = np.arange(api_count, dtype=np.int32)
-    time[first:behind] = np.take(spans.end, order)
-    lasted = narrow(time[first:behind] - np.take(spans.start, order))
-    of_task, of_comm = spans.task[order], spans.comm[order]
-    row[first:behind] = of_task
-    task[of_task[of_task >= 0]] = first + np.flatnonzero(of_task >= 0)
+            row[nodes] = numbers
+    time[first:behind] = spans.end
+    lasted = narrow(spans.end - spans.start)
+    row[first:behind] = spans.task
     collective = np.full(len(trace.comm), -1, np.int64)
-    collective[of_comm[of_comm >= 0]] = first + np.flatnonzero(of_comm >= 0)
+    for nodes, rows in ((task, spans.task), (collective, spans.comm)):
+        if len(nodes) and rows.strides != (0,):
+            known = rows >= 0
+            places = np.arange(first, behind, dtype=np.int32)
+            nodes[rows if known.all() else rows[known]] = places if known.all() else places[known]
     member = owner >= 0
     task[member] = collective[owner[member]]
-    kernels = np.take(spans.kernel, order)
-    return Chains(heads, time, first, lasted, kernels, row, call_start, call_end, task, collective, member, hidden, outer)
+    return Chains(heads, time, first, lasted, spans.kernel, row, call_start, call_end, task, collective, member, hidden, outer)
 
 
 def _moments(trace: Trace, rows: Array) -> tuple[Array, Array, Array]:

@@ -8,7 +8,9 @@ import numpy as np
 
 from profiler.analysis.context import Context
 from profiler.analysis.judge import edits_of, weight
+from profiler.analysis.needs import not_one_kernel
 from profiler.findings import LAYERS, Checked, Finding
+from profiler.trace import Columns
 
 
 def _known(values: object) -> bool:
@@ -16,11 +18,13 @@ def _known(values: object) -> bool:
 
 
 def _graph(context: Context) -> tuple[str, str]:
+    if not_one_kernel(context.trace):
+        return "no kernel ran", ""
     return ("", "") if _known(context.trace.task.get("op_type")) else ("no operator types were recorded", "--task-time=l1")
 
 
 def _host(context: Context) -> tuple[str, str]:
-    return ("", "") if context.trace.api else ("no host calls were recorded", "--ascendcl=on")
+    return ("", "") if context.called else ("no host calls were recorded", "--ascendcl=on")
 
 
 def _copy(context: Context) -> tuple[str, str]:
@@ -35,12 +39,22 @@ def _copy(context: Context) -> tuple[str, str]:
 
 def _operator(context: Context) -> tuple[str, str]:
     task = context.trace.task
+    if not_one_kernel(context.trace):
+        return "no kernel ran", ""
     counters = [n for n in task if n.endswith(("_ratio", "_rate"))]
     return (
         ("", "")
-        if any(np.nan_to_num(task[n]).any() for n in counters)
+        if any(_measured(task, n) for n in counters)
         else ("no AI Core counters were recorded", "--aic-metrics=PipeUtilization")
     )
+
+
+def _measured(task: Columns, name: str) -> bool:
+    """Whether some row has a counter other than 0."""
+    lookup = task.lookup(name)
+    if lookup is None:
+        return bool(np.nan_to_num(task[name]).any())
+    return bool(np.take(np.nan_to_num(lookup.values) != 0, lookup.index).any())
 
 
 def _communication(context: Context) -> tuple[str, str]:

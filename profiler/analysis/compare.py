@@ -75,7 +75,7 @@ def _side(context: Context) -> Side:
     steps = context.steps
     layers = _layers(context)
     rows: dict[tuple[str, str], tuple[float, float, float]] = {}
-    path = critical_path.on_path(context.graph, context.replay.goals)
+    path = critical_path.on_path(context.graph, context.replay.ends)
     for source in (_operators, _copies, _calls, _collectives):
         for layer, name, ns, count, on_path in source(context, path):
             old = rows.get((layer, name), (0.0, 0.0, 0.0))

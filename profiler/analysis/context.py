@@ -12,14 +12,16 @@ Sets a rule finds here (all lazy, all cached):
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from npu import soc
-from profiler.analysis import breakdown, critical_path, gaps, graph, medians, steps
+from profiler.analysis import breakdown, critical_path, gaps, graph, ignored, medians, steps
 from profiler.analysis.calls import outer_calls
+from profiler.analysis.dispatch import dispatched
 from profiler.analysis.draft import Draft
 from profiler.analysis.edits import Edit
 from profiler.analysis.launches import join
@@ -28,17 +30,22 @@ from profiler.analysis.replay import Replay
 from profiler.analysis.views.all import Views
 from profiler.analysis.views.basis import Basis
 from profiler.analysis.views.collectives import Collectives, collectives
-from profiler.findings import Breakdown, Evidence, ReplayQuality
+from profiler.findings import Breakdown, Evidence, Finding, Ignored, ReplayQuality
 from profiler.trace import Array, Columns, Trace
 
 Made = TypeVar("Made")
 
 
 class Context:
-    """One trace under judgement. All times ns on its timeline."""
+    """One trace under judgement, without what the user told it to ignore. All times ns on the timeline of what is left."""
 
     def __init__(self, trace: Trace) -> None:
-        self.trace = trace
+        self.file = trace
+        found = dispatched(trace)
+        self.called = bool(trace.api)  # else api rows are moments of launching (profiler.analysis.dispatch)
+        self._entries = None if found is None else found.marker
+        self.cut = ignored.cut(trace if found is None else found.trace)
+        self.trace = trace = self.cut.trace
         self.launches = join(trace)
         self.steps = steps.find(trace, self.launches)
         self.window = steps.window(trace, self.steps)
@@ -56,6 +63,29 @@ class Context:
     def length(self) -> int:
         """Length of the judged window, at least 1 ns."""
         return max(1, self.window[1] - self.window[0])
+
+    def in_file(self, table: str, row: int) -> tuple[str, int]:
+        """(table, row) of the file that a row of a table here is."""
+        row = self.cut.row(table, row)
+        return ("marker", int(self._entries[row])) if table == "api" and self._entries is not None else (table, row)
+
+    def told(self, finding: Finding) -> Finding:
+        """A finding with its evidence where it stands in the file."""
+        if not self.cut.ranges and self._entries is None:
+            return finding
+        return replace(finding, evidence=tuple(map(self._placed, finding.evidence)))
+
+    def _placed(self, evidence: Evidence) -> Evidence:
+        start, end = self.cut.back((evidence.start, evidence.end))
+        places = [self.in_file(evidence.table, r) for r in evidence.rows]
+        table = places[0][0] if places else evidence.table
+        return evidence._replace(start=start, end=end, table=table, rows=tuple(r for _, r in places))
+
+    @property
+    def ignored(self) -> Ignored:
+        """How many ranges were left out, and how much of the window as the file has it."""
+        begin, end = self.cut.back(self.window)
+        return Ignored(self.cut.ranges, end - begin - (self.window[1] - self.window[0]))
 
     @cached_property
     def chip(self) -> soc.Soc:
@@ -85,7 +115,7 @@ class Context:
     @cached_property
     def path(self) -> Array:
         """Mask over the graph's nodes: on the critical path of the window."""
-        return critical_path.on_path(self.graph, self.replay.goals)
+        return critical_path.on_path(self.graph, self.replay.ends)
 
     @cached_property
     def critical(self) -> Array:
@@ -119,15 +149,14 @@ class Context:
     @cached_property
     def quality(self) -> ReplayQuality:
         """The window measured, replayed with class medians, and the explained share of the critical path."""
-        goals = self.replay.goals
-        if not len(goals):
+        if not len(self.replay.ends):
             return ReplayQuality(self.length, self.length, 1.0)
-        draft = Draft(self.trace, self.launches, self.graph)
-        medians.to_medians(draft, goals)
-        if int(draft.link.min()) >= 0 and int(draft.after.min()) >= 0:  # nothing ends before what stands before it
-            goals = self.replay.ends
-        off = int(draft.sweep().times(goals).max()) - self.replay.end  # what follows the last row stays
         unexplained = critical_path.unexplained(self.graph, self.path, self.window)
+        draft = Draft(self.trace, self.launches, self.graph)
+        medians.to_medians(draft, self.replay.goals)
+        ordered = int(draft.link.min()) >= 0 and int(draft.after.min()) >= 0  # nothing ends before what stands before it
+        goals = self.replay.ends if ordered else self.replay.goals
+        off = int(draft.sweep().times(goals).max()) - self.replay.end  # what follows the last row stays
         return ReplayQuality(self.length, max(0, self.length + off), max(0.0, 1 - unexplained / self.length))
 
     def gain(self, edits: Iterable[Edit], alike: bool = False) -> int:

@@ -31,7 +31,7 @@ from profiler.analysis.edits import (
     Unblock,
 )
 from profiler.analysis.graph import ENGINE, EVENT, LAUNCH, NEVER, WAIT, Graph
-from profiler.analysis.groups import changes, room_for
+from profiler.analysis.groups import changes, ranges, room_for
 from profiler.analysis.launches import Launches, around
 from profiler.analysis.sweep import Swept, condense, sweep
 from profiler.trace import Array, Trace
@@ -138,7 +138,8 @@ class Draft:
             return
         mine = np.zeros(len(self.trace.api) + 1, bool)  # an owner of -1 finds the last place
         mine[rows] = True
-        self.alive &= ~((self.graph.kind == kind) & np.take(mine, self.graph.owner))
+        edges, owner = self.graph.of_kind(kind)
+        self.alive[edges[np.take(mine, owner)]] = False
         self.loose = True
 
     def _drop_calls(self, rows: Array) -> None:
@@ -348,13 +349,14 @@ class Draft:
             order = np.argsort(target, kind="stable")
             source, target, weight = source[order], target[order], weight[order]
         if self.relinked or self.loose:
-            bare = np.flatnonzero(~self.linked)
+            bare = np.flatnonzero(~self.linked).astype(target.dtype)
             bare = bare[self._floor_of(bare) == NEVER]
             first, behind = (np.searchsorted(target, bare, side=side) for side in ("left", "right"))
-            if alive is not None:
-                sums = np.concatenate((np.zeros(1, np.int32), np.cumsum(alive, dtype=np.int32)))
-                first, behind = sums[first], sums[behind]
-            bare = bare[first == behind]
+            held = first < behind
+            if alive is not None and held.any():
+                counts = (behind - first)[held]
+                held[held] = np.logical_or.reduceat(alive[ranges(first[held], counts)], np.cumsum(counts) - counts)
+            bare = bare[~held]
             if len(bare):
                 self.floor[bare] = graph.chains.start_of(bare)
         return source, target, weight, alive

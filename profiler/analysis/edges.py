@@ -10,7 +10,7 @@ from npu import soc
 from npu.cost import call_ns
 from profiler.analysis.calls import SYNC_DEVICE, SYNC_EVENT, SYNC_STREAM, blocking, column
 from profiler.analysis.chains import Chains
-from profiler.analysis.groups import changes, numbered
+from profiler.analysis.groups import changes, in_order, numbered, sort_by
 from profiler.analysis.launches import Launches
 from profiler.trace import Array, Trace
 
@@ -54,10 +54,12 @@ def launched(trace: Trace, launches: Launches, chains: Chains) -> Group:
     row = launches.row[tasks]
     if len(tasks):
         stream, start = np.take(trace.task["stream"], tasks), np.take(trace.task["start"], tasks)
-        order = np.lexsort((start, stream, row))
-        heads = changes(np.take(row, order), np.take(stream, order))
-        tasks = tasks[order if heads.all() else order[heads]]
-        row = np.take(launches.row, tasks)
+        if not in_order(row, stream, start):
+            order = np.lexsort((start, stream, row))
+            tasks, row, stream = tasks[order], row[order], stream[order]
+        heads = changes(row, stream)
+        if not heads.all():
+            tasks, row = tasks[heads], row[heads]
     nodes = np.concatenate((np.take(chains.task, tasks), chains.collective[ops])) if len(ops) else np.take(chains.task, tasks)
     row = np.concatenate((row, calls)) if len(ops) else row
     begun = np.take(trace.api["start"], row)
@@ -78,7 +80,7 @@ def _bare_collectives(trace: Trace, chains: Chains) -> tuple[Array, Array]:
     known, ids = trace.comm.get("correlation"), column(trace, "api", "correlation")
     if known is None or not len(ids):
         return NONE, NONE
-    ops = _without_tasks(trace, chains)
+    ops = _without_tasks(chains)
     ops = ops[known[ops] >= 0]
     order = np.argsort(ids, kind="stable")
     at = np.minimum(np.searchsorted(ids[order], known[ops]), len(order) - 1)
@@ -86,7 +88,7 @@ def _bare_collectives(trace: Trace, chains: Chains) -> tuple[Array, Array]:
     return ops[hit], order[at[hit]]
 
 
-def _without_tasks(trace: Trace, chains: Chains) -> Array:
+def _without_tasks(chains: Chains) -> Array:
     """Comm rows of collectives that are made of no tasks of the trace."""
     ops = np.flatnonzero(chains.collective >= 0)
     return ops[~np.isin(chains.collective[ops], np.unique(chains.task[chains.member]))]
@@ -159,7 +161,7 @@ def _collective_waits(trace: Trace, chains: Chains, rows: Array, slop: int) -> t
     """(nodes, rows): the last collective without tasks that was launched on the stream before a synchronise. Where its stream is
     not known, the call must wait for all streams, or return just when the collective ends."""
     rows = rows[trace.api_named(*SYNC_STREAM, *SYNC_DEVICE)[rows]]
-    ops = _without_tasks(trace, chains)
+    ops = _without_tasks(chains)
     if not len(rows) or not len(ops):
         return NONE, NONE
     launched_at = trace.comm["start"].astype(np.int64, copy=True)
@@ -188,8 +190,8 @@ def _stream_waits(trace: Trace, launches: Launches, rows: Array, slop: int) -> l
     groups = []
     stream, device = column(trace, "api", "stream")[rows], column(trace, "api", "device")[rows]
     everything = (stream < 0) | trace.api_named("aclrtSynchronizeDevice", "aclrtSynchronizeDeviceWithTimeout")[rows]
-    order = np.lexsort((trace.task["start"], trace.task["stream"], trace.task["device"]))
-    heads = np.flatnonzero(changes(trace.task["device"][order], trace.task["stream"][order]))
+    order = sort_by(trace.task["device"], trace.task["stream"], trace.task["start"])
+    heads = np.flatnonzero(changes(np.take(trace.task["device"], order), np.take(trace.task["stream"], order)))
     for tasks in np.split(order, heads[1:]):
         key = trace.task["device"][tasks[0]], trace.task["stream"][tasks[0]]
         mine = rows[(everything | (stream == key[1])) & ((device < 0) | (device == key[0]))]

@@ -8,7 +8,7 @@ import numpy as np
 
 from profiler import intervals
 from profiler.analysis.breakdown import Work
-from profiler.analysis.groups import narrow
+from profiler.analysis.groups import narrow, stretch
 from profiler.analysis.launches import Launches
 from profiler.intervals import Spans
 from profiler.trace import Array, Trace
@@ -38,6 +38,8 @@ def busy(trace: Trace, device: int, copies: bool = True) -> Spans:
 
 def idle(trace: Trace, launches: Launches, device: int, window: tuple[int, int]) -> Gaps:
     """The idle intervals of a device, each split into host late and the rest by the launch of the task that ends it."""
+    if (found := _of_tasks(trace, launches, device, window)) is not None:
+        return found
     starts, ends = intervals.gaps(busy(trace, device), *window)
     rows = (
         np.flatnonzero((trace.task["device"] == device) & trace.tasks_of("kernel", "aicpu", "copy", "memset"))
@@ -55,6 +57,32 @@ def idle(trace: Trace, launches: Launches, device: int, window: tuple[int, int])
     launch = np.take(launches.time, following)
     none = at == len(rows)
     following[none], launch[none] = -1, ends[none]
+    late = np.clip(launch, starts, ends, out=launch)
+    late -= starts
+    return Gaps(starts, ends, narrow(following), narrow(late))
+
+
+def _of_tasks(trace: Trace, launches: Launches, device: int, window: tuple[int, int]) -> Gaps | None:
+    """The idle intervals of a device without collectives whose tasks stand in order and take time: what ends each is known from
+    what was joined, without a search. None for all others."""
+    if trace.comm or not trace.task:
+        return None
+    work = Work(trace, device)
+    rows = np.flatnonzero(work.computing | work.copies)
+    begun, ended = (trace.task[n][stretch(rows)] for n in ("start", "end"))
+    if not len(rows) or not (begun[1:] >= begun[:-1]).all() or not (ended > begun).all():
+        return None
+    reach = np.maximum.accumulate(ended)
+    heads = np.append(0, np.flatnonzero(begun[1:] > reach[:-1]) + 1)
+    here, last = stretch(heads), np.append(heads[1:], len(rows)) - 1
+    (starts, ends), number = intervals.gaps_and_next((begun[here], reach[stretch(last)]), *window)
+    at = np.take(heads, number, mode="clip")
+    if len(number) and number[-1] < 0:  # up to the end of the window
+        at[-1] = np.searchsorted(begun, ends[-1])
+    following = np.take(rows, at, mode="clip").astype(np.int32)
+    launch = np.take(launches.time, following)
+    if len(at) and at[-1] == len(rows):
+        following[-1], launch[-1] = -1, ends[-1]
     late = np.clip(launch, starts, ends, out=launch)
     late -= starts
     return Gaps(starts, ends, narrow(following), narrow(late))

@@ -12,7 +12,7 @@ constrain its start. Weights are clamped so that the measured times fit every ed
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from profiler.analysis.calls import blocking
 from profiler.analysis.chains import Chains, lay_out
 from profiler.analysis.edges import Edges, engine, launched, own_cost, recorded, waited
-from profiler.analysis.groups import narrow, room_for
+from profiler.analysis.groups import narrow, rises, room_for
 from profiler.analysis.host_edges import backwards, handed_over, queue_full
 from profiler.analysis.launches import Launches
 from profiler.analysis.sweep import Condensed, condense
@@ -63,6 +63,7 @@ class Graph:
     external: Array
     waited: Array
     own_floor: Array
+    _of_kind: dict[int, tuple[Array, Array]] = field(default_factory=dict)
 
     @property
     def start(self) -> Array:
@@ -87,7 +88,7 @@ class Graph:
         """The least time of these nodes, NEVER for those without one."""
         if not len(self.rooted):
             return np.full(len(nodes), NEVER)
-        at = np.minimum(np.searchsorted(self.rooted, nodes), len(self.rooted) - 1)
+        at = np.minimum(np.searchsorted(self.rooted, nodes.astype(np.int32, copy=False)), len(self.rooted) - 1)
         return np.where(self.rooted[at] == nodes, self.begins[at], NEVER)
 
     @property
@@ -105,6 +106,13 @@ class Graph:
     def earlier(self, left: Array, right: Array) -> Array:
         """Mask: the left nodes stand before the right ones in the topological order (time, depth, number)."""
         return stands_before(self.time, self.depth, left, right)
+
+    def of_kind(self, kind: int) -> tuple[Array, Array]:
+        """(the edges of a kind, their owners)."""
+        if kind not in self._of_kind:
+            edges = np.flatnonzero(self.kind == kind).astype(np.int32)
+            self._of_kind[kind] = edges, np.take(self.owner, edges)
+        return self._of_kind[kind]
 
     @cached_property
     def shape(self) -> Condensed:
@@ -151,7 +159,7 @@ def build(trace: Trace, launches: Launches, collectives: Collectives) -> Graph:
     linked = np.ones(len(time), bool)
     linked[1:] = time[1:] >= time[:-1]
     linked[chains.heads] = False
-    gap = np.diff(time, prepend=0)
+    gap = rises(time)
     gap[chains.tasks] -= length
     floor_gap = _gap_floor(trace, launches, chains, gap, linked)
     np.minimum(gap[chains.tasks], floor_gap, out=gap[chains.tasks])
@@ -168,7 +176,7 @@ def build(trace: Trace, launches: Launches, collectives: Collectives) -> Graph:
     sound = stands_before(time, depth, edges.source, edges.target)
     dropped += int((~sound).sum())
     edges = edges.only(sound)
-    after = np.diff(time, prepend=0)
+    after = rises(time)
     after -= link
     loose = np.flatnonzero(~linked)
     after[loose] = -NEVER
@@ -249,6 +257,7 @@ def depths(time: Array, position: Callable[[], Array], linked: Array, edges: Edg
 
 
 def stands_before(time: Array, depth: Array, left: Array, right: Array) -> Array:
+    """Pairwise: whether the left node comes before the right one in the order of the sweep."""
     before, after = np.take(time, left), np.take(time, right)
     tied = np.flatnonzero(before == after)
     result: Array = before < after

@@ -9,12 +9,15 @@ import numpy as np
 from profiler.trace import Array, Columns
 
 SPREAD = 4  # a table of at most this many cells per row is cheaper than a sort
+BLOCK = 1 << 16  # rows looked at before it is asked whether all values have been seen
 
 
 def numbered(values: Array) -> tuple[Array, int]:
     """(number of each value among the distinct ones in ascending order, how many there are)."""
     if not len(values):
         return np.zeros(0, np.int64), 0
+    if values.strides == (0,):
+        return np.zeros(len(values), np.int32), 1
     low = int(values.min())
     span = int(values.max()) - low + 1
     if span > SPREAD * len(values) + 1024:
@@ -23,7 +26,10 @@ def numbered(values: Array) -> tuple[Array, int]:
     narrow = values.dtype.kind == "i" and span < 1 << (8 * values.itemsize - 1)
     at = values - values.dtype.type(low) if narrow else values.astype(np.int64) - low
     seen = np.zeros(span, bool)
-    seen[at] = True
+    for begin in range(0, len(at), max(BLOCK, span)):
+        seen[at[begin : begin + max(BLOCK, span)]] = True
+        if seen.all():
+            return at.astype(np.int32), span
     rank = np.cumsum(seen, dtype=np.int32)
     rank -= 1
     return np.take(rank, at), int(rank[-1]) + 1
@@ -31,13 +37,15 @@ def numbered(values: Array) -> tuple[Array, int]:
 
 def combined(*columns: Array) -> Array:
     """One number per distinct combination of the columns' values."""
-    number, found = np.zeros(len(columns[0]), np.int64), 1
-    for values in columns:
+    number, found = numbered(columns[0])
+    for values in columns[1:]:
         position, count = numbered(values)
         if found == 1:
             number, found = position, count
         elif count > 1:
-            number, found = numbered(number.astype(np.int64) * count + position)
+            narrow_enough = found * count <= np.iinfo(np.int32).max
+            wide: Array = number.astype(np.int32 if narrow_enough else np.int64)
+            number, found = numbered(wide * count + position)
     return number
 
 
@@ -45,9 +53,19 @@ def distinct(*columns: Array) -> tuple[Array, Array]:
     """(the distinct combinations of the columns' values as rows in ascending order, number of the combination per row): what
     np.unique(axis=0) gives, without its slow sort of whole rows."""
     number = combined(*columns)
-    first = np.zeros(int(number.max(initial=-1)) + 1, np.int64)
-    first[number[::-1]] = np.arange(len(number))[::-1]
-    return np.stack([c[first] for c in columns], axis=1), number
+    row = one_of_each(number, int(number.max(initial=-1)) + 1)
+    return np.stack([c[row] for c in columns], axis=1), number
+
+
+def one_of_each(number: Array, count: int) -> Array:
+    """A row for each of the numbers 0 to count - 1, every one of which occurs."""
+    row = np.full(count, -1, np.int64)
+    for begin in range(0, len(number), max(BLOCK, count)):
+        part = number[begin : begin + max(BLOCK, count)]
+        row[part] = np.arange(begin, begin + len(part))
+        if (row >= 0).all():
+            break
+    return row
 
 
 def kinds(table: Columns, names: Sequence[str]) -> tuple[Array, Array]:
@@ -72,6 +90,56 @@ def shared_index(table: Columns, names: Sequence[str]) -> Array | None:
     lookups = [table.lookup(name) for name in names]
     first = lookups[0] if lookups else None
     return first.index if first is not None and all(one is not None and one.index is first.index for one in lookups) else None
+
+
+def in_order(*columns: Array) -> bool:
+    """Whether rows stand by the first of these columns, of equal values by the next, and so on."""
+    varied = [c for c in columns if c.strides != (0,)]
+    if len(varied) > 1:
+        varied = [c for c in varied if len(c) and (c[0] != c[-1] or (c != c[0]).any())]
+    if not varied:
+        return True
+    sorted_: Array = varied[-1][1:] >= varied[-1][:-1]
+    for values in varied[-2::-1]:
+        sorted_ &= values[1:] == values[:-1]
+        sorted_ |= values[1:] > values[:-1]
+    return bool(sorted_.all())
+
+
+def sort_by(*columns: Array) -> Array:
+    """Rows by the first of these columns, of equal values by the next, and so on; stable."""
+    if in_order(*columns):
+        return np.arange(len(columns[0]))
+    return np.lexsort(columns[::-1])
+
+
+def stretch(rows: Array) -> Array | slice:
+    """Ascending rows as an index: where they lie side by side the slice that holds them, which copies nothing."""
+    if len(rows) and int(rows[-1]) - int(rows[0]) + 1 == len(rows):
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
+def values_of(column: Array) -> Array:
+    """The distinct values of a column, ascending."""
+    number, count = numbered(column)
+    found: Array = column[one_of_each(number, count)]
+    return found
+
+
+def ranges(starts: Array, counts: Array) -> Array:
+    """The numbers of several ranges one after the other."""
+    ends = np.cumsum(counts, dtype=np.int64)
+    numbers: Array = np.arange(int(ends[-1]) if len(ends) else 0)
+    numbers += np.repeat(starts - (ends - counts), counts)
+    return numbers
+
+
+def rises(values: Array) -> Array:
+    """By how much each value is above the one before it; the first one itself."""
+    by = values.copy()
+    by[1:] -= values[:-1]
+    return by
 
 
 def narrow(values: Array) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from npu import events
 from profiler.analysis.chains import Chains
-from profiler.analysis.groups import changes
+from profiler.analysis.groups import changes, in_order
 from profiler.analysis.launches import Launches
 from profiler.trace import Array, Trace
 
@@ -109,24 +109,30 @@ def queue_full(trace: Trace, launches: Launches, chains: Chains) -> HostEdges:
     The queue's capacity is the largest number of launched tasks that have not started, if at least REPEAT_MIN launches that
     took over BLOCKED times as long as those that found room returned just then.
     """
-    task, api = trace.task, trace.api
+    task = trace.task
     rows = np.flatnonzero(launches.row >= 0)
     if not len(rows):
         return NOTHING
-    rows = rows[np.lexsort((task["start"][rows], task["stream"][rows], task["device"][rows]))]
-    length = (api["end"] - api["start"])[launches.row[rows]]
+    device, stream, start = (np.take(task[n], rows) for n in ("device", "stream", "start"))
+    if not in_order(device, stream, start):
+        order = np.lexsort((start, stream, device))
+        rows, device, stream, start = rows[order], device[order], stream[order], start[order]
     found = []
-    heads = np.flatnonzero(changes(task["device"][rows], task["stream"][rows]))
+    heads = np.flatnonzero(changes(device, stream))
     for begin, end in zip(heads.tolist(), np.append(heads, len(rows))[1:].tolist(), strict=True):
-        found.append(_full(trace, launches, chains, rows[begin:end], length[begin:end]))
+        found.append(_full(trace, launches, chains, rows[begin:end], start[begin:end]))
     return HostEdges(*(np.concatenate(c) for c in zip(*found, strict=True)))
 
 
-def _full(trace: Trace, launches: Launches, chains: Chains, rows: Array, length: Array) -> HostEdges:
-    """The edges of one stream, its tasks in order."""
-    call = launches.row[rows]
-    returned = trace.api["end"][call]
-    queued = np.arange(len(rows)) + 1 - np.searchsorted(trace.task["start"][rows], returned, side="right")
+def _full(trace: Trace, launches: Launches, chains: Chains, rows: Array, start: Array) -> HostEdges:
+    """The edges of one stream, its tasks in order. start: of these."""
+    call = np.take(launches.row, rows)
+    returned = np.take(trace.api["end"], call)
+    ahead = CAPACITY_MIN - 1  # tasks launched before this one; with the capacity at its least all of them wait when it returns
+    if len(rows) <= ahead or not (start[:-ahead] > returned[ahead:]).any():
+        return NOTHING
+    length = returned - np.take(trace.api["start"], call)
+    queued = np.arange(len(rows)) + 1 - np.searchsorted(start, returned, side="right")
     capacity = int(queued.max())
     room = length[queued < capacity - 1]
     if capacity < CAPACITY_MIN or not len(room):

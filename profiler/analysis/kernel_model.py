@@ -14,7 +14,7 @@ import numpy as np
 from npu import cost
 from npu.cost import Work, vector
 from profiler.analysis.context import Context
-from profiler.analysis.groups import numbered
+from profiler.analysis.groups import numbered, one_of_each
 from profiler.analysis.kernel_work import ATTENTION, CONV, MATMUL, kernel_work, total_bytes
 from profiler.analysis.shapes import conv_work, shapes
 from profiler.trace import Array
@@ -51,9 +51,9 @@ def kinds(context: Context, rows: Array) -> tuple[list[Kind], Array]:
     known, number = context.basis.kinds
     if not len(rows) or not known:
         return [], np.zeros(0, np.int64)
-    mine = number[rows]
-    place = numbered(mine)[0]
-    return [Kind(*known[i]) for i in np.flatnonzero(np.bincount(mine)).tolist()], place
+    mine = np.take(number, rows)
+    place, count = numbered(mine)
+    return [Kind(*known[i]) for i in mine[one_of_each(place, count)].tolist()], place
 
 
 def per_kind(context: Context, rows: Array, value: Callable[[Kind], float]) -> Array:

@@ -29,11 +29,6 @@ class KernelWork(NamedTuple):
     bytes: int
     hf32: bool = False
 
-    @property
-    def intensity(self) -> float:
-        """Operations per byte."""
-        return self.flops / max(1, self.bytes)
-
 
 def item_bytes(dtype: str) -> int:
     """Bytes of an element of a type as profiles write it; 0 for an unknown one."""

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from profiler.analysis.calls import blocking, outer_calls
+from profiler.analysis.calls import blocking
 from profiler.analysis.context import Context
 from profiler.findings import Excess, Latency
 from profiler.trace import Array
@@ -28,13 +28,14 @@ def latency(context: Context) -> Latency | None:
     steps, trace = context.steps, context.trace
     if not steps.steady:
         return None
-    api, task = outer_calls(trace), np.flatnonzero(context.launches.time >= 0)
-    call_step, task_step = steps.of(trace.api["start"][api]) if len(api) else api, steps.of(context.launches.time[task])
+    api, task = context.outer, np.flatnonzero(context.launches.time >= 0)
+    call_step = steps.of(np.take(trace.api["start"], api)) if len(api) else api
+    task_step = steps.of(np.take(context.launches.time, task))
     done = steps.starts.astype(np.int64).copy()
     for table, rows, step in ((trace.api, api, call_step), (trace.task, task, task_step)):
-        inside = step >= 0
         if len(rows):
-            np.maximum.at(done, step[inside], table["end"][rows[inside]])
+            inside = np.flatnonzero(step >= 0)
+            np.maximum.at(done, np.take(step, inside), np.take(table["end"], np.take(rows, inside)))
     if steps.kind == "marker":  # the user has said when an iteration is over
         done = steps.ends
     length = (done - steps.starts)[steps.first :]

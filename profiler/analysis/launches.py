@@ -36,14 +36,18 @@ def join(trace: Trace) -> Launches:
         row = _owners(np.take(api_ids, known), np.take(trace.api["start"], known), known, task_ids)
     hits = np.flatnonzero(row >= 0)
     calls = np.take(row, hits)
-    order = np.argsort(-np.take(trace.task["start"], hits), kind="stable")
-    first[np.take(calls, order)] = np.take(hits, order)
-    order = np.argsort(np.take(trace.task["end"], hits), kind="stable")
-    last[np.take(calls, order)] = np.take(hits, order)
-    if np.array_equal(first, last):  # one task a call
+    first[calls] = hits
+    if np.array_equal(np.take(first, calls), hits):  # one task a call
         last = first
+    else:
+        order = np.argsort(-np.take(trace.task["start"], hits), kind="stable")
+        first[np.take(calls, order)] = np.take(hits, order)
+        order = np.argsort(np.take(trace.task["end"], hits), kind="stable")
+        last[np.take(calls, order)] = np.take(hits, order)
     if len(hits):
-        kernels += np.bincount(calls[trace.tasks_of("kernel", "aicpu")[hits]], minlength=len(kernels)).astype(np.int32)
+        kernels += np.bincount(calls[np.take(trace.tasks_of("kernel", "aicpu"), hits)], minlength=len(kernels)).astype(np.int32)
+    if len(hits) == len(row):
+        return Launches(row, first, last, kernels, np.take(trace.api["start"], row).astype(np.int64, copy=False))
     time = trace.task["start"].astype(np.int64, copy=True)
     if len(hits):
         time[hits] = np.take(trace.api["start"], calls)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from profiler.analysis.draft import Draft
-from profiler.analysis.groups import changes, combined, numbered
+from profiler.analysis.groups import BLOCK, changes, combined, narrow, numbered, room_for, stretch
 from profiler.trace import Array
 
 FEW = 4096  # classes up to which one partition each is cheaper than a sort of all values
+VERY_FEW = 8  # up to which each is picked out on its own
 
 
 def to_medians(draft: Draft, nodes: Array) -> None:
@@ -20,59 +21,75 @@ def to_medians(draft: Draft, nodes: Array) -> None:
     kind either and keeps its measured length. The explained share says how much of the window that is.
     """
     chains = draft.graph.chains
-    known = np.take(chains.row, nodes) >= 0
-    tasks = (nodes >= chains.tasks.start) & (nodes < chains.tasks.stop)
-    for change, mask in ((_tasks, known & tasks), (_calls, known & ~tasks)):
-        if mask.any():
-            change(draft, nodes[mask])
+    first, behind = np.searchsorted(nodes, np.array((chains.tasks.start, chains.tasks.stop), nodes.dtype)).tolist()
+    calls = nodes[:first] if behind == len(nodes) else np.delete(nodes, slice(first, behind))
+    for change, mine in ((_tasks, nodes[first:behind]), (_calls, calls)):
+        known = chains.row[stretch(mine)] >= 0
+        mine = mine if known.all() else mine[known]
+        if len(mine):
+            change(draft, mine)
 
 
 def _tasks(draft: Draft, nodes: Array) -> None:
     graph, task = draft.graph, draft.trace.task
-    rows = np.take(graph.chains.row, nodes)
+    here = stretch(nodes)
+    rows = graph.chains.row[here]
     held = np.zeros(len(graph.time), bool)
     held[graph.target] = True
-    held = np.take(held, nodes)
+    held = held[here]
     name, shapes = task.get("name"), task.get("in_shapes")
     known = (name, shapes, task["kind"], task.get("bytes"))
-    classes = combined(*(np.take(c, rows) for c in known if c is not None), held) if name is not None else combined(rows, held)
-    late = graph.residual_of(nodes)
+    if name is not None:
+        one_after_other = (rows[1:] > rows[:-1]).all()
+        taken = stretch(rows) if one_after_other else rows
+        classes = combined(*(c[taken] for c in known if c is not None), held)
+    else:
+        classes = combined(rows, held)
+    late = narrow(graph.residual_of(nodes))
     late[held] = 0
-    cost = np.take(draft.after, nodes) - late
-    draft.after[nodes] = _median(classes, cost) + late
+    after = np.add(_median(classes, draft.after[here] - late), late, dtype=np.int64)
+    draft.after = room_for(draft.after, after)
+    draft.after[here] = after
 
 
 def _calls(draft: Draft, nodes: Array) -> None:
     """Of classes without any cost nothing changes: they are not looked at."""
     chains = draft.graph.chains
-    rows = np.take(chains.row, nodes)
-    name, count = numbered(np.take(draft.trace.api["name"], rows))
-    name = name.astype(np.int16 if count < 1 << 13 else np.int32)
-    name *= 2
-    name += np.take(chains.call_end, rows) == nodes
-    del rows
-    after = np.take(draft.after, nodes)
-    some = np.flatnonzero(np.take(np.bincount(name[after != 0], minlength=2 * count) > 0, name))
-    draft.after[nodes[some]] = _median(name[some], after[some])
-    del after, some
-    linked = np.take(draft.linked, nodes) & ~_after_own_code(draft, nodes)
-    # The node before one of these is among them, but for the first of a window.
-    before = np.full(len(nodes), 2 * count, name.dtype)
-    np.copyto(before[1:], name[:-1], where=np.diff(nodes) == 1)
-    both = before[linked] * (np.int32 if count < 20_000 else np.int64)(2 * count) + name[linked]
-    inner = nodes[linked]
-    del before, name, linked
-    draft.link[inner] = _median(both, np.take(draft.link, inner))
-
-
-def _after_own_code(draft: Draft, nodes: Array) -> Array:
-    """Mask: starts of calls that lie in no other call, so that the program's own code precedes them."""
-    chains = draft.graph.chains
+    here = stretch(nodes)
+    number, count = numbered(draft.trace.api["name"])
+    number = number.astype(np.int16 if count < 1 << 13 else np.int32)
+    number *= 2
+    name = np.take(number, chains.row[here])
     step = np.zeros(len(draft.linked), np.int8)
     step[chains.call_start], step[chains.call_end] = 1, -1  # the moments of each thread sum to 0
-    starts = np.take(step, nodes) == 1
-    outer: Array = (np.take(np.cumsum(step, dtype=np.int32), nodes) == 1) & starts
-    return outer
+    name += step[here] < 0
+    after = draft.after[here]
+    some = _with_cost(name, after, 2 * count)
+    if len(some):
+        draft.after[nodes[some]] = _median(name[some], after[some])
+    del some
+    # Starts of calls that lie in no other call: the program's own code precedes them.
+    outer = (np.cumsum(step, dtype=np.int16)[here] == 1) & (step[here] > 0)
+    inner = np.flatnonzero(draft.linked[here] & ~outer).astype(np.int32)
+    del outer, step
+    if not len(inner):
+        return
+    # The node before one of these is among them, but for the first of a window.
+    at, last = np.take(nodes, inner), np.maximum(inner - 1, 0)
+    before: Array = np.take(name, last).astype(np.int32 if count < 20_000 else np.int64)
+    before[at != np.take(nodes, last) + 1] = 2 * count
+    both = before * (2 * count) + np.take(name, inner)
+    del before, last, inner, name
+    draft.link[at] = _median(both, np.take(draft.link, at))
+
+
+def _with_cost(name: Array, cost: Array, count: int) -> Array:
+    """Places of the names (0 to count - 1) that cost something anywhere."""
+    costs = np.zeros(count, bool)
+    for begin in range(0, len(name), BLOCK):
+        here = slice(begin, begin + BLOCK)
+        costs[name[here][cost[here] != 0]] = True
+    return np.flatnonzero(np.take(costs, name)).astype(np.int32) if costs.any() else np.zeros(0, np.int32)
 
 
 def _median(classes: Array, values: Array) -> Array:
@@ -80,11 +97,14 @@ def _median(classes: Array, values: Array) -> Array:
     if not len(values):
         return values
     number, count = numbered(classes)
+    if count <= VERY_FEW:
+        number = number.astype(np.uint8)
+        middles = np.array([_middle(values[number == n]) for n in range(count)], values.dtype)
+        return np.take(middles, number)
     if count <= FEW:  # no full sort: a radix sort of the classes, and a partition of each
         number = number.astype(np.uint16)
-        order = np.argsort(number, kind="stable")
         ends = np.cumsum(np.bincount(number, minlength=count))
-        parts = np.split(np.take(values, order), ends[:-1])
+        parts = np.split(np.take(values, np.argsort(number, kind="stable")), ends[:-1])
         middles = np.array([_middle(p) for p in parts], values.dtype)
         typical: Array = np.take(middles, number)
         return typical

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from profiler.analysis.context import Context
-from profiler.trace import Array
+from profiler.trace import Array, Trace
 
 
 class Need(NamedTuple):
@@ -31,16 +31,34 @@ def _cache(context: Context) -> bool:
     return any(rate is not None for rate in rates) or any(_known(context.trace.task[n]) for n in counted)
 
 
+def _of_kernels(test: Callable[[Context], bool]) -> Callable[[Context], bool]:
+    """A test of what is known of kernels; where none ran nothing is missing."""
+    return lambda context: test(context) or not_one_kernel(context.trace)
+
+
+def _column(name: str) -> Callable[[Context], bool]:
+    return _of_kernels(lambda context: _known(context.trace.task.get(name)))
+
+
+def _counter(ending: str) -> Callable[[Context], bool]:
+    return _of_kernels(lambda c: any(_known(c.trace.task[n]) for n in c.trace.task if n.endswith(ending)))
+
+
+def not_one_kernel(trace: Trace) -> bool:
+    """Whether tasks were recorded and none of them is a kernel."""
+    return bool(trace.task) and not trace.tasks_of("kernel", "aicpu").any()
+
+
 def _own(context: Context) -> bool:
     return context.trace.meta.get("generator") == "npuscope"
 
 
 TASKS = Need("tasks", lambda c: bool(c.trace.task), "--task-time=l1")
-CALLS = Need("calls", lambda c: bool(c.trace.api), "--ascendcl=on")
+CALLS = Need("calls", lambda c: c.called, "--ascendcl=on")
 LAUNCHES = Need("launches", lambda c: bool((c.launches.row >= 0).any()), "--ascendcl=on --task-time=l1")
-OPERATORS = Need("operators", lambda c: _known(c.trace.task.get("op_type")), "--task-time=l1 (profiler_level Level1)")
-SHAPES = Need("shapes", lambda c: _known(c.trace.task.get("in_shapes")), "--task-time=l1 (profiler_level Level1)")
-FORMATS = Need("formats", lambda c: _known(c.trace.task.get("in_formats")), "--task-time=l1 (profiler_level Level1)")
+OPERATORS = Need("operators", _column("op_type"), "--task-time=l1 (profiler_level Level1)")
+SHAPES = Need("shapes", _column("in_shapes"), "--task-time=l1 (profiler_level Level1)")
+FORMATS = Need("formats", _column("in_formats"), "--task-time=l1 (profiler_level Level1)")
 # An own capture tells these of everything that has them: where none does, there was none.
 HOST_MEMORY = Need(
     "host_memory",
@@ -58,17 +76,10 @@ COLLECTIVE_PARTS = Need(
     lambda c: bool(c.collectives.known.any()) or not len(c.collectives.row),
     "--hccl=on --task-time=l1 (profiler_level Level1)",
 )
-COUNTERS = Need(
-    "counters",
-    lambda c: any(_known(c.trace.task[n]) for n in c.trace.task if n.endswith("_ratio")),
-    "--aic-metrics=PipeUtilization",
-)
-CONFLICTS = Need(
-    "conflicts", lambda c: any(_known(c.trace.task[n]) for n in c.trace.task if n.endswith("_cflt_ratio")),
-    "--aic-metrics=ResourceConflictRatio",
-)  # fmt: skip
-CACHE = Need("cache", _cache, "--l2=on, or --aic-metrics=L2Cache")
-CLOCK = Need("clock", lambda c: bool(c.views.clocks), "msprof's time line (msprof_*.json: AI Core Freq)")
+COUNTERS = Need("counters", _counter("_ratio"), "--aic-metrics=PipeUtilization")
+CONFLICTS = Need("conflicts", _counter("_cflt_ratio"), "--aic-metrics=ResourceConflictRatio")
+CACHE = Need("cache", _of_kernels(_cache), "--l2=on, or --aic-metrics=L2Cache")
+CLOCK = Need("clock", _of_kernels(lambda c: bool(c.views.clocks)), "msprof's time line (msprof_*.json: AI Core Freq)")
 MEMORY = Need("memory", lambda c: bool(c.trace.memory) or _own(c), "--task-memory=on (profile_memory)")
 
 

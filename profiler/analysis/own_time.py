@@ -44,12 +44,14 @@ def own_times(trace: Trace, outer: Array, window: tuple[int, int], idle: Iterabl
     api = trace.api
     if len(outer) < 2:
         return OwnTimes(*(np.zeros(0, np.int64),) * 5)
-    same = api["thread"][outer][1:] == api["thread"][outer][:-1]
-    before, row = outer[:-1][same], outer[1:][same]
-    start = np.clip(api["end"][before], *window).astype(np.int64)
-    end = np.clip(api["start"][row], *window).astype(np.int64)
+    thread = np.take(api["thread"], outer)
+    same = thread[1:] == thread[:-1]
+    before, row = (outer[:-1], outer[1:]) if same.all() else (outer[:-1][same], outer[1:][same])
+    start = np.clip(np.take(api["end"], before), *window).astype(np.int64, copy=False)
+    end = np.clip(np.take(api["start"], row), *window).astype(np.int64, copy=False)
     real = start < end
-    row, before, start, end = row[real], before[real], start[real], end[real]
+    if not real.all():
+        row, before, start, end = row[real], before[real], start[real], end[real]
     most = np.zeros(len(row), np.int64)
     for gaps in idle:
         most = np.maximum(most, intervals.inside((gaps.starts, gaps.ends), start, end))

@@ -27,7 +27,8 @@ def report(trace: Trace, all_findings: bool = False, views: bool = False) -> Rep
 def with_path(trace: Trace) -> tuple[Report, list[tuple[str, int]]]:
     """See profiler.analysis.analyze_with_path."""
     context = Context(trace)
-    return _judge(context, False), critical_path.rows(context.graph, context.replay.goals, context.window)
+    made, path = _judge(context, False), critical_path.rows(context.graph, context.replay.goals, context.window)
+    return made, [context.in_file(table, row) for table, row in path]
 
 
 def with_context(trace: Trace, all_findings: bool, views: bool) -> tuple[Report, RankSummary | None]:
@@ -52,9 +53,9 @@ def _judged(context: Context, all_findings: bool) -> Report:
     shown = settings.noted(judge.settled(said) if all_findings else counted, trace.meta.get("env"))
     return Report(
         source=str(trace.source),
-        window=context.window,
+        window=context.cut.back(context.window),
         steps=context.steps.steady,
-        findings=shown,
+        findings=[context.told(f) for f in shown],
         checklist=checklist(context, counted, [rule.layer for rule in RULES]),
         breakdown=context.breakdown,
         joint=judge.joint(context, counted),
@@ -66,9 +67,10 @@ def _judged(context: Context, all_findings: bool) -> Report:
             "warm_up": context.steps.first,
             "clock_errors": context.graph.dropped,
         },
-        rows={name: len(getattr(trace, name)) for name in TABLES if getattr(trace, name)},
+        rows={name: len(getattr(context.file, name)) for name in TABLES if getattr(context.file, name)},
         latency=latency(context),
         model_errors=model_errors(context),
+        ignored=context.ignored,
         idle=tuple(Idle(d, g.total(), g.host, g.by_class()) for d, g in context.views.gaps.items()),
         unjudged=tuple(
             Unjudged(need.id, need.switch, tuple(rules))

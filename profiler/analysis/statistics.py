@@ -91,7 +91,7 @@ def outliers(lengths: Sequence[int]) -> list[int]:
         return []
     usual = median(lengths)
     slow = [at for at, length in enumerate(lengths) if length > OUTLIER * usual]
-    return slow if len(slow) <= OUTLIERS_MOST * len(lengths) else []
+    return slow if len(slow) <= max(1, OUTLIERS_MOST * len(lengths)) else []
 
 
 def step_lengths(trace: Trace) -> list[int]:

@@ -14,6 +14,7 @@ from profiler.trace import Array, Trace
 
 STEADY_MIN = 3  # steps; fewer give no averages (spec of the analyzer, section 1)
 MAD_FACTOR = 5  # a leading step longer than median + 5 MAD of the later half is warm-up (view V2)
+LONGER = 0.1  # of the median; a step that is closer is no warm-up, however alike the later ones are
 NAMES_TRIED = 20  # rarest launch names tried as the head of a repeated sequence
 
 
@@ -181,7 +182,8 @@ def _warm_up(trace: Trace, launches: Launches, steps: Steps) -> int:
     lengths = (steps.ends - steps.starts)[:-1]  # the last one holds the drain of the device, too
     later = lengths[len(lengths) // 2 :]
     median = np.median(later)
-    slow = np.append(lengths > median + MAD_FACTOR * np.median(np.abs(later - median)), False)
+    usual = max(MAD_FACTOR * np.median(np.abs(later - median)), LONGER * median)
+    slow = np.append(lengths > median + usual, False)
     if trace.api:
         inside = steps.of(trace.api["start"][loads(trace)])
         slow[inside[inside >= 0]] = True

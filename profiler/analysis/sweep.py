@@ -4,7 +4,8 @@
    S = time - D is a running maximum along the chain: only edges from other chains can raise it.
 2. Nodes with such edges, and nodes that nothing precedes, are the joints. Between two joints S is constant.
 3. Joints that follow each other on a chain and are all fed from one stretch of another chain (the launches between two waits)
-   are one item: with M the running maximum of what the edges add, S = max(S before the item, S of that stretch + M).
+   are one item: with M the running maximum of what the edges add, S = max(S before the item, S of that stretch + M). An item
+   ends where it feeds another one, so that only its last S is asked for.
 So what an edit changes is worked out for all nodes at once (D, M), and Python visits each item once, in topological order.
 """
 
@@ -14,27 +15,30 @@ from typing import NamedTuple
 
 import numpy as np
 
+from profiler.analysis.groups import ranges
 from profiler.trace import Array
 
 LOW = -(1 << 60)  # below every slack; a sum of two of them is still an int64
 NO_SOURCE, MANY = -1, -2
-BATCH = 1 << 16  # items
+BATCH = 1 << 16  # items, nodes or edges worked on at once: what they take stays in the processor's cache
+FEW = 16  # nodes whose times are looked up one by one
 
 
 class Condensed(NamedTuple):
     """nodes: of each joint, ascending. edge: first of each joint, and where the last ones end. item: of each joint.
-    first, last: joints of each item. chained: it continues the item before it. feeds: joint that feeds an item with one source,
-    NO_SOURCE, MANY. single: joints of items with one source. order: a topological one of the items."""
+    first: joint of each item. chained: it continues the item before it. feeds: item whose end feeds an item with one source,
+    NO_SOURCE, MANY. single: joints of items with one source. order: a topological one of the items.
+    fans: edges of the items with several sources, and the item whose end each comes from."""
 
     nodes: Array
     edge: Array
     item: Array
     first: Array
-    last: Array
     chained: Array
     feeds: Array
     single: Array
     order: Array
+    fans: tuple[Array, Array]
 
     @property
     def heads(self) -> Array:
@@ -44,8 +48,12 @@ class Condensed(NamedTuple):
 
     def joint_of(self, nodes: Array) -> Array:
         """The last joint at or before each of these nodes."""
-        joint: Array = np.searchsorted(self.nodes, nodes, side="right") - 1
-        return joint
+        return _joint_of(self.nodes, nodes)
+
+
+def _joint_of(joints: Array, nodes: Array) -> Array:
+    joint: Array = np.searchsorted(joints, nodes.astype(joints.dtype, copy=False), side="right") - 1
+    return joint
 
 
 def condense(linked: Array, floored: Array, source: Array, target: Array, time: Array, depth: Array) -> Condensed:
@@ -65,14 +73,21 @@ def condense(linked: Array, floored: Array, source: Array, target: Array, time: 
     fed[single] = np.take(joint, np.take(source, np.take(edge, single)))
     del joint, degree
     chained = linked[nodes]
-    heads = np.ones(len(nodes), bool)
-    heads[1:] = ~(chained[1:] & (fed[1:] >= 0) & (fed[1:] == fed[:-1]) & ~floored[nodes[1:]])
-    first = np.flatnonzero(heads).astype(np.int32)
-    item = np.cumsum(heads, dtype=np.int32) - 1
-    last = np.append(first, len(nodes))[1:].astype(np.int32) - 1
+    heads = np.ones(len(nodes) + 1, bool)
+    heads[1:-1] = ~(chained[1:] & (fed[1:] >= 0) & (fed[1:] == fed[:-1]) & ~floored[nodes[1:]])
+    many = np.flatnonzero(fed == MANY)
+    edges = ranges(edge[many], edge[many + 1] - edge[many])
+    origin = _joint_of(nodes, source[edges])
+    feeds = fed[heads[:-1]]
+    heads[feeds[feeds >= 0] + 1] = heads[origin + 1] = True  # an item ends with what feeds another one
+    first = np.flatnonzero(heads[:-1]).astype(np.int32)
+    item = np.cumsum(heads[:-1], dtype=np.int32)
+    item -= 1
+    feeds = fed[first]
+    feeds[feeds >= 0] = item[feeds[feeds >= 0]]
     head = nodes[first]
     order = np.lexsort((depth[head], time[head]))
-    return Condensed(nodes, edge, item, first, last, chained[first], fed[first], single, order)
+    return Condensed(nodes, edge, item, first, chained[first], feeds, single, order, (edges, item[origin]))
 
 
 class Swept(NamedTuple):
@@ -82,149 +97,139 @@ class Swept(NamedTuple):
     distance: Array  # D of each node
     before: Array  # S before each item
     source: Array  # S of what feeds it
-    adds: Array  # M of each joint
+    cost: Array  # what each edge adds
 
     def times(self, nodes: Array | None = None) -> Array:
         """Times of some nodes (all of them), ns."""
-        item = self.shape.item
+        shape = self.shape
+        item = shape.item
         if nodes is None:
             slack = np.take(self.source, item)
-            slack += self.adds
+            slack += self._adds()
             np.maximum(slack, np.take(self.before, item), out=slack)
-            times: Array = np.repeat(slack, np.diff(np.append(self.shape.nodes, len(self.distance))))
+            times: Array = np.repeat(slack, np.diff(np.append(shape.nodes, len(self.distance))))
             times += self.distance
             return times
-        joint = self.shape.joint_of(nodes)
-        settled: Array = np.maximum(self.before[item[joint]], self.source[item[joint]] + self.adds[joint])
+        joint = shape.joint_of(nodes)
+        adds = self._adds()[joint] if len(nodes) > FEW else np.array([self._adds_at(j) for j in joint.tolist()], np.int64)
+        settled: Array = np.maximum(self.before[item[joint]], self.source[item[joint]] + adds)
         settled += self.distance[nodes]
         return settled
+
+    def _adds(self) -> Array:
+        """M of each joint."""
+        shape = self.shape
+        adds = np.full(len(shape.nodes), LOW)
+        adds[shape.single] = np.take(self.cost, np.take(shape.edge, shape.single))
+        _running_maximum(adds, shape.item, len(shape.first))
+        return adds
+
+    def _adds_at(self, joint: int) -> int:
+        shape = self.shape
+        item = int(shape.item[joint])
+        if shape.feeds[item] < 0:
+            return LOW
+        return int(self.cost[shape.edge[shape.first[item]] : shape.edge[joint] + 1].max())
 
 
 def sweep(
     shape: Condensed, link: Array, after: Array, floor: Array, source: Array, target: Array, weight: Array, alive: Array | None
 ) -> Swept:
     """Times from costs. floor: of the head of each item. Edges by target; `alive` masks those that still hold (None: all)."""
-    distance = np.add(link, after, dtype=np.int64)
-    np.cumsum(distance, out=distance)  # what stands across the borders of chains cancels out
-    cost = np.take(distance, source)
-    cost += weight
-    cost += np.take(after, target)
-    cost -= np.take(distance, target)
+    distance = _distances(link, after)
+    cost = _costs(distance, after, source, target, weight)
     if alive is not None:
-        cost[~alive] = LOW
-    nodes, first, last, feeds = shape.nodes, shape.first, shape.last, shape.feeds
-    adds = np.full(len(nodes), LOW)
-    adds[shape.single] = np.take(cost, np.take(shape.edge, shape.single))
-    many = np.flatnonzero(feeds == MANY)
-    begins = shape.edge[first[many]]
-    degree = shape.edge[first[many] + 1] - begins
-    edges = _ranges(begins, degree)
-    fan_cost = cost[edges].tolist()
-    del cost
-    _running_maximum(adds, shape, alive is None)
-
-    head = shape.heads
+        np.copyto(cost[:-1], LOW, where=~alive)
+    head, feeds = shape.heads, shape.feeds
+    adds = np.maximum.reduceat(cost, shape.edge[shape.first]) if len(head) else cost[:0]
+    adds[feeds < 0] = LOW
     rooted = np.maximum(floor + after[head] - distance[head], LOW)
-    safe = np.maximum(feeds, 0)
-    from_item = np.where(feeds >= 0, shape.item[safe], feeds) if len(nodes) else feeds
-    items = _Items(rooted, shape.chained, from_item, adds[safe], adds[last])
-    from_joint = shape.joint_of(source[edges])
-    fan = _Fans(
-        dict(zip(many.tolist(), np.cumsum(degree).tolist(), strict=True)),
-        dict(zip(many.tolist(), degree.tolist(), strict=True)),
-        shape.item[from_joint].tolist(),
-        adds[from_joint].tolist(),
-        fan_cost,
-    )
-    before, fed = _visit(shape.order, items, fan)
-    return Swept(shape, distance, np.array(before, np.int64), np.array(fed, np.int64), adds)
+    reached = _visit(shape, rooted, adds, cost)
+    before = np.maximum(rooted, reached[_chained(shape)])
+    before[feeds == MANY] = reached[:-1][feeds == MANY]
+    return Swept(shape, distance, before, reached[np.maximum(feeds, NO_SOURCE)], cost)
 
 
-class _Items(NamedTuple):
-    roots: Array
-    chained: Array
-    feeds: Array
-    feed_adds: Array
-    adds: Array
+def _chained(shape: Condensed) -> Array:
+    """The item each one continues, -1 without one."""
+    return np.where(shape.chained, np.arange(-1, len(shape.first) - 1), -1)
 
 
-class _Fans(NamedTuple):
-    """Edges of the items with several: where each item's end, how many, and per edge its source's item, M, and cost."""
+def _distances(link: Array, after: Array) -> Array:
+    """The running sum of both over all nodes; what stands across the borders of chains cancels out."""
+    distance = np.empty(len(link), np.int64)
+    reached = np.int64(0)
+    for at in range(0, len(link), BATCH):
+        part = distance[at : at + BATCH]
+        np.add(link[at : at + BATCH], after[at : at + BATCH], out=part, dtype=np.int64)
+        part[0] += reached
+        np.cumsum(part, out=part)
+        reached = part[-1]
+    return distance
 
-    end: dict[int, int]
-    degree: dict[int, int]
-    item: list[int]
-    adds: list[int]
-    cost: list[int]
+
+def _costs(distance: Array, after: Array, source: Array, target: Array, weight: Array) -> Array:
+    """How far each edge lifts its target above its source, and LOW behind the last."""
+    cost = np.empty(len(source) + 1, np.int64)
+    cost[-1] = LOW
+    for at in range(0, len(source), BATCH):
+        here = slice(at, min(at + BATCH, len(source)))
+        part = cost[here]
+        np.subtract(np.take(distance, source[here]), np.take(distance, target[here]), out=part)
+        part += weight[here]
+        part += np.take(after, target[here])
+    return cost
 
 
-def _visit(order: Array, items: _Items, fan: _Fans) -> tuple[list[int], list[int]]:
-    """S before each item, and S of what feeds it."""
-    before, fed, reached = ([LOW] * len(order) for _ in range(3))
-    for at in range(0, len(order), BATCH):  # numbers of Python take ten times the room of an array's
-        numbers = order[at : at + BATCH]
-        rows = zip(numbers.tolist(), *(c[numbers].tolist() for c in items), strict=True)
-        for number, best, chained, origin, feed_adds, adds in rows:
-            if chained and reached[number - 1] > best:
-                best = reached[number - 1]
-            if origin >= 0:
-                slack = before[origin]
-                other = fed[origin] + feed_adds
-                if other > slack:
-                    slack = other
-                before[number] = best
-                fed[number] = slack
-                slack += adds
-                reached[number] = slack if slack > best else best
-                continue
+def _visit(shape: Condensed, rooted: Array, adds: Array, cost: Array) -> Array:
+    """S at the end of each item, and LOW behind the last, where -1 finds it."""
+    many = np.flatnonzero(shape.feeds == MANY)
+    degree = shape.edge[shape.first[many] + 1] - shape.edge[shape.first[many]]
+    ends = dict(zip(many.tolist(), np.cumsum(degree).tolist(), strict=True))
+    degrees = dict(zip(many.tolist(), degree.tolist(), strict=True))
+    edges, fan_items = shape.fans
+    origins, costs = fan_items.tolist(), cost[edges].tolist()
+    reached = [LOW] * (len(shape.order) + 1)
+    columns = (rooted, _chained(shape), shape.feeds, adds)
+    for at in range(0, len(shape.order), BATCH):  # numbers of Python take ten times the room of an array's
+        numbers = shape.order[at : at + BATCH]
+        for number, best, chained, origin, add in zip(numbers.tolist(), *(c[numbers].tolist() for c in columns), strict=True):
+            slack = reached[chained]
+            if slack > best:
+                best = slack
             if origin == MANY:
-                end = fan.end[number]
-                for edge in range(end - fan.degree[number], end):
-                    origin = fan.item[edge]
-                    slack = before[origin]
-                    other = fed[origin] + fan.adds[edge]
-                    if other > slack:
-                        slack = other
-                    slack += fan.cost[edge]
+                end = ends[number]
+                for edge in range(end - degrees[number], end):
+                    slack = reached[origins[edge]] + costs[edge]
                     if slack > best:
                         best = slack
-            before[number] = reached[number] = best
-    return before, fed
+            else:
+                slack = reached[origin] + add
+                if slack > best:
+                    best = slack
+            reached[number] = best
+    return np.array(reached, np.int64)
 
 
-def _running_maximum(values: Array, shape: Condensed, whole: bool) -> None:
-    """Running maxima within each item, in place; LOW counts as nothing. whole: only items of one joint may be LOW."""
-    if len(shape.first) == len(values):
+def _running_maximum(values: Array, item: Array, items: int) -> None:
+    """Running maxima within each item, in place; LOW counts as nothing."""
+    known = values != LOW
+    if len(values) == items or not known.any():
         return
-    known = None if whole else values != LOW
-    base = np.minimum.reduceat(values if known is None else np.where(known, values, -LOW), shape.first)
-    bases = np.take(base, shape.item)
-    # The items are lifted above each other, so that one running maximum serves them all.
-    values -= bases
-    if known is not None:
-        values += 1
+    lowest = int(values.min(initial=-LOW, where=known))
+    height = int(values.max(initial=LOW, where=known)) - lowest + 2
+    if height < -LOW // items:
+        # The items are lifted above each other, so that one running maximum serves them all.
+        values -= lowest - 1
         values[~known] = 0
-    height = int(values.max()) + 1
-    if height < -LOW // len(shape.first):
-        lift = shape.item * np.int64(height)
+        lift = item * np.int64(height)
         values += lift
         np.maximum.accumulate(values, out=values)
         values -= lift
-    else:
-        for start, end in zip(shape.first.tolist(), (shape.last + 1).tolist(), strict=True):
-            np.maximum.accumulate(values[start:end], out=values[start:end])
-    if known is None:
-        values += bases
+        reached = values > 0
+        values += lowest - 1
+        values[~reached] = LOW
         return
-    reached = values > 0
-    values += bases
-    values -= 1
-    values[~reached] = LOW
-
-
-def _ranges(starts: Array, counts: Array) -> Array:
-    """The numbers of several ranges one after the other."""
-    ends = np.cumsum(counts, dtype=np.int64)
-    numbers: Array = np.arange(int(ends[-1]) if len(ends) else 0)
-    numbers += np.repeat(starts - (ends - counts), counts)
-    return numbers
+    heads = np.flatnonzero(np.diff(item, prepend=-1))
+    for start, end in zip(heads.tolist(), np.append(heads[1:], len(item)).tolist(), strict=True):
+        np.maximum.accumulate(values[start:end], out=values[start:end])

@@ -94,13 +94,14 @@ def _changes(context: Context, wanted: Wanted) -> WhatIf:
         changes.append(_changed(context, "streams", spread(context, wanted.streams)))
     return WhatIf(
         str(trace.source),
-        context.window,
+        context.cut.back(context.window),
         context.steps.judged,
         tuple(changes),
         _joint(context, changes),
         context.quality,
         tuple((m.what, m.why) for m in trace.missing),
         {k: v for k, v in trace.meta.items() if k in ("soc", "generator", "simulated", "rank", "world_size")},
+        context.ignored,
     )
 
 

@@ -22,6 +22,7 @@ def _by_key(raw: Raw, phase: str) -> Counter[tuple[str, str]]:
 
 
 def one_ended(raw: Raw) -> Iterator[Defect]:
+    """Arrows with a beginning and no end, or an end and no beginning."""
     tails, heads = _by_key(raw, "s"), _by_key(raw, "f")
     for id, have, want in (("no_head", tails, heads), ("no_tail", heads, tails)):
         alone = [key for key in have if key not in want]
@@ -37,6 +38,7 @@ def shared_ids(raw: Raw) -> Iterator[Defect]:
 
 
 def large_ids(raw: Raw) -> Iterator[Defect]:
+    """Ids that a viewer reads as doubles merges, or that do not fit into 63 bits."""
     numbers = {int(i) for _, i in raw.flow_keys if i.isascii() and i.isdigit() and len(i) < 40}
     large = [n for n in numbers if n > EXACT]
     if not large:

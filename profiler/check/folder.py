@@ -41,6 +41,7 @@ def not_exported(path: Path) -> Iterator[Defect]:
 
 
 def empty_files(path: Path) -> Iterator[Defect]:
+    """Files of a profile that hold nothing."""
     empty = [p for p in profile_files(path) if p.stat().st_size == 0]
     if empty:
         names = [str(p.relative_to(path)) if path.is_dir() else p.name for p in empty]

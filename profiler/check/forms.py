@@ -43,6 +43,7 @@ def unit_shown(raw: Raw) -> Iterator[Defect]:
 
 
 def too_large(raw: Raw) -> Iterator[Defect]:
+    """Files of over LARGE bytes, of which browsers hold several copies."""
     size = raw.path.stat().st_size
     if size > LARGE:
         yield Defect("too_large", WARNING, raw.where, len(raw), {"size_bytes": size})

@@ -29,6 +29,7 @@ def nameless(raw: Raw) -> Iterator[Defect]:
 
 
 def late_names(raw: Raw) -> Iterator[Defect]:
+    """Names of processes and threads that stand behind the events they belong to."""
     if raw.late_names:
         yield Defect("late_names", NOTE, raw.where, raw.late_names)
 

@@ -15,6 +15,7 @@ SCHEMA = 1
 
 @cache
 def table(lang: str) -> dict[str, Any]:
+    """The texts of the defects. FileNotFoundError for a language there is no file for."""
     text = resources.files("profiler.check").joinpath(f"texts/{lang}.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 

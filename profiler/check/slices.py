@@ -20,6 +20,7 @@ def no_slices(raw: Raw) -> Iterator[Defect]:
 
 
 def unmatched_ranges(raw: Raw) -> Iterator[Defect]:
+    """Beginnings (B) without an end (E), and the other way round."""
     for id, rows in (("no_end", raw.unended), ("no_begin", raw.unbegun)):
         if rows:
             yield Defect(id, WARNING, raw.where, len(rows), {}, some(raw.names_of(np.array(rows, np.int64))))

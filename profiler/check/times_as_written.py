@@ -28,6 +28,7 @@ def no_time(raw: Raw) -> Iterator[Defect]:
 
 
 def negative_duration(raw: Raw) -> Iterator[Defect]:
+    """Ranges that end before they begin."""
     rows = raw.slices
     bad = (raw.length[rows] < 0) & (raw.length[rows] != NONE)
     if bad.any():
@@ -35,6 +36,7 @@ def negative_duration(raw: Raw) -> Iterator[Defect]:
 
 
 def endless(raw: Raw) -> Iterator[Defect]:
+    """Ranges of more than a week."""
     rows = raw.slices
     bad = raw.length[rows] > WEEK
     if bad.any():
@@ -42,6 +44,7 @@ def endless(raw: Raw) -> Iterator[Defect]:
 
 
 def negative_time(raw: Raw) -> Iterator[Defect]:
+    """Ranges that begin before zero."""
     rows = raw.slices
     bad = (raw.start[rows] < 0) & (raw.start[rows] != NONE)
     if bad.any():

@@ -37,7 +37,7 @@ def write(traces: Sequence[Trace], table: str, path: Path) -> int:
 def _part(pa: Any, number: int, trace: Trace, table: str) -> Any:
     columns: Columns = getattr(trace, table)
     made = {"profile": pa.array(np.full(len(columns), number, np.int32))}
-    for name, title in tables.titles(table, columns):
+    for name, title in tables.titles(columns):
         made[title] = _column(pa, trace, table, name, columns)
     return pa.table(made)
 

@@ -41,7 +41,7 @@ TIMES = ("start", "end", "time", "ready")
 UNITS = (("(us)", "_us"), ("(%)", "_percent"), ("(GB/s)", "_gb_s"), ("(MB/s)", "_mb_s"), ("(KB)", "_kb"))
 
 
-def titles(table: str, columns: Columns) -> list[tuple[str, str]]:
+def titles(columns: Columns) -> list[tuple[str, str]]:
     """(name of the Trace's column, its name here) in order; duration_ns, which is end minus start, follows end_ns."""
     made = []
     for name in columns:
@@ -83,7 +83,7 @@ def held(traces: Sequence[Trace]) -> dict[str, list[str]]:
     """Table -> its column names here, for the tables that have rows; columns of any of the traces, in their order."""
     made: dict[str, list[str]] = {}
     for table in TABLES:
-        names = dict.fromkeys(title for t in traces if (c := _columns(t, table)) for _, title in titles(table, c))
+        names = dict.fromkeys(title for t in traces if (c := _columns(t, table)) for _, title in titles(c))
         if names:
             made[table] = ["profile", *names]
     return made
@@ -95,7 +95,7 @@ def rows(traces: Sequence[Trace], table: str, names: Sequence[str]) -> Iterator[
         columns = _columns(trace, table)
         if not columns:
             continue
-        known = {title: values(table, name, columns, trace.strings) for name, title in titles(table, columns)}
+        known = {title: values(table, name, columns, trace.strings) for name, title in titles(columns)}
         nothing: list[object] = [None] * len(columns)
         known["profile"] = [number] * len(columns)
         yield from zip(*(known.get(name, nothing) for name in names), strict=True)

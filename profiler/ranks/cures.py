@@ -56,7 +56,7 @@ def _edits(finding: Finding) -> tuple[Edit, ...]:
 
 
 def _with(report: Report, mine: dict[Key, Finding], gains: dict[Key, int], whole: int) -> Report:
-    length = max(1, report.window[1] - report.window[0])
+    length = max(1, report.length)
     made = []
     for key, finding in mine.items():
         if finding.gain is not None and key in gains and _edits(finding):

@@ -7,7 +7,7 @@ read once more, side by side, so that gains on all ranks come from one replay of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from profiler.findings import JointReport, Report
 from profiler.ranks.cures import MOST, cured
 from profiler.ranks.places import Place
 from profiler.ranks.runners import Runner
+from profiler.read.bench import Reference
 from profiler.trace import Trace, Unreadable
 
 
@@ -29,6 +30,7 @@ class Task(NamedTuple):
     profiles: int
     all_findings: bool
     views: bool
+    bench: Mapping[str, Reference]
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,15 @@ def judged(
     views: bool = False,
     ranks: Collection[int] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    bench: Mapping[str, Reference] | None = None,
 ) -> tuple[list[Judged], JointReport | None]:
     """Every profile judged, in order of ranks, and what they say together; None unless all of at least two tell their rank.
 
-    ranks: only these. progress: called with how many are done, of how many. Unreadable when none could be read.
+    ranks: only these. progress: called with how many are done, of how many. bench: see
+    profiler.analysis.bench, by operation. Unreadable when none could be read.
     """
     known = tuple(sorted({p.rank for p in places if p.rank is not None}))
-    tasks = [Task(p, known, len(places), all_findings, views) for p in places]
+    tasks = [Task(p, known, len(places), all_findings, views, bench or {}) for p in places]
     made: list[Judged | None] = [None] * len(tasks)
     for done, (at, result) in enumerate(runner.run(judge, tasks), 1):
         made[at] = result
@@ -111,6 +115,7 @@ def judge(task: Task) -> Judged:
 
 def _read(task: Task) -> Trace:
     trace = task.place.read(task.place.path)
+    trace.meta["bench"] = task.bench
     _place_in_job(trace, task)
     return trace
 

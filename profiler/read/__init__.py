@@ -8,6 +8,7 @@ from pathlib import Path
 from profiler.trace import Missing, Trace, Unreadable
 
 WHERE = "give a PROF_* or *_ascend_pt folder, the folder that holds it, or a profile file"
+ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".xz", ".7z", ".bz2", ".rar")
 PACKED = ((b"PK\x03\x04", "zip"), (b"\xfd7zXZ", "xz"), (b"7z\xbc\xaf", "7z"), (b"BZh", "bzip2"))
 
 
@@ -34,7 +35,7 @@ def open_trace(path: str | PathLike[str]) -> Trace:
     except PermissionError as error:
         raise Unreadable(f"{place} may not be read", "check its rights") from error
     if not found:
-        raise Unreadable(_seen(place), WHERE)
+        raise Unreadable(_seen(place), _unpack(place) or WHERE)
     traces: list[Trace] = []
     failed: list[Unreadable] = []
     for read, where in found:
@@ -76,6 +77,13 @@ def _together(traces: list[Trace], lone: bool) -> Trace:
     first, *rest = traces
     first.parts = rest
     return first
+
+
+def _unpack(place: Path) -> str:
+    """What to do with archives; "" where there are none."""
+    names = sorted(p.name for p in place.iterdir()) if place.is_dir() else []
+    packed = next((n for n in names if n.lower().endswith(ARCHIVES)), "")
+    return f"unpack {packed} first, then give the folder it makes" if packed else ""
 
 
 def _seen(place: Path) -> str:

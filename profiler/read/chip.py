@@ -7,7 +7,7 @@ import numpy as np
 from npu import soc
 from profiler.trace import Trace
 
-CUBE, VECTOR = ("AI_CORE", "KERNEL_AICORE"), ("AI_VECTOR_CORE", "KERNEL_AIVEC")
+CUBE, VECTOR = ("AI_CORE", "KERNEL_AICORE", "MIX_AIC", "KERNEL_MIX_AIC"), ("AI_VECTOR_CORE", "KERNEL_AIVEC")
 
 
 def infer(trace: Trace) -> None:

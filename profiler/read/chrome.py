@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from npu import events
-from profiler.read import clock_signs, flows, tables, times
+from profiler.read import clock_signs, flows, nccl, tables, times
 from profiler.read.chrome_groups import LAYERS, SIGNS, Groups
 from profiler.read.chrome_names import Processes
 from profiler.read.collect import Pile
@@ -202,6 +202,8 @@ class _Reading:
             task = task.with_columns(device=where if given is None else np.where(given >= 0, given, where).astype(np.int32))
         if comm:
             comm = self._comm(comm)
+        else:
+            task, comm = nccl.apart(task, self.trace.strings)
         trace.task, trace.comm = _kept(task), _kept(comm)
         trace.api = _kept(api.with_columns(thread=api["_tid"], **self._pids(api))) if api else api
         trace.marker = _kept(marker.with_columns(thread=marker["_tid"], **self._pids(marker))) if marker else marker

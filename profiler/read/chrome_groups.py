@@ -50,6 +50,7 @@ class Reading(NamedTuple):
 
 @cache
 def reading(layer: str) -> Reading:
+    """How the arguments of a layer are decoded: its rows of args.csv."""
     fields: list[tuple[str, Any, Any]] = []
     columns: dict[str, tuple[str, list[str]]] = {}
     for number, row in enumerate(r for r in tables.rows_of("args.csv") if r["layer"] == layer):
@@ -127,6 +128,9 @@ class Groups:
             text = self.strings
             known = {i: direction_in_name(text[i]) for i in np.unique(row["name"]).tolist()}
             direction = np.array([known[i] for i in row["name"].tolist()], np.int8)
+            memory = {i: host_kind_in_name(text[i]) for i in known}
+            if layer == "copy" and max(memory.values(), default=-1) >= 0:
+                row["host_kind"] = np.array([memory[i] for i in row["name"].tolist()], np.int8)
         row["kind"] = kind
         given = row.get("direction")
         row["direction"] = direction if given is None else np.where(given >= 0, given, direction).astype(np.int8)
@@ -187,6 +191,11 @@ def direction_in_name(name: str) -> int:
     """Direction of a copy from its name, e.g. "Memcpy HtoD (Pinned -> Device)"; -1 when it does not tell."""
     known = tables.words("direction")
     return next((known[w] for w in name.lower().replace("(", " ").split() if w in known), -1)
+
+
+def host_kind_in_name(name: str) -> int:
+    """Kind of the host side of a copy from its name, e.g. "Memcpy HtoD (Pageable -> Device)"; -1 when it does not tell."""
+    return next((code for code, kind in enumerate(events.HOST_KINDS) if kind in name.lower()), -1)
 
 
 def parts(strings: Strings, types: Array, part: Array) -> Array:

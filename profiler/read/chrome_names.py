@@ -17,7 +17,6 @@ from profiler.read.events_json import Event, opened, unpacked
 from profiler.trace import Array, Columns, Missing, Strings
 
 MOST_NAMES = 20_000  # places looked at for process names before the pass; later ones are still heard in the pass
-MOST_TID = 1 << 31
 THREADS = 1 << 30  # numbers from here on stand for threads that have texts or huge numbers as ids
 GROUP = re.compile(r"(?:Group (?P<group>.*) )?Communication")
 PLANE = re.compile(r"Plane (\d+)")

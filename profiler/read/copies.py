@@ -11,12 +11,13 @@ from npu import events
 from profiler.trace import Array, Columns, Trace
 
 SLOP = 25_000  # ns by which the clocks of host and device may differ (spec of the analyzer, section 1)
-CALLS = ("aclrtMemcpy", "rtMemcpy", "MemcpyAsync", "MemCopy")
+CALLS = ("aclrtMemcpy", "rtMemcpy", "MemcpyAsync", "MemCopy", "cudaMemcpy", "hipMemcpy")
 COLUMNS = ("direction", "bytes")
+TOLD = (*COLUMNS, "host_kind")  # of the copy, told of its call
 
 
 def describe(trace: Trace) -> None:
-    """Join what has no id, then fill `direction` and `bytes` of copy calls by correlation; what the file said is kept."""
+    """Join what has no id, then fill `direction`, `bytes` and `host_kind` of copy calls by correlation; what is there stays."""
     _join(trace)
     task, api = trace.task, trace.api
     if not task or not api or "correlation" not in task or "correlation" not in api:
@@ -32,7 +33,7 @@ def describe(trace: Trace) -> None:
     hit = ids[at] == api["correlation"][calls]
     calls, rows = calls[hit], rows[first[at[hit]]]
     made = {}
-    for name in COLUMNS:
+    for name in TOLD:
         source = task.get(name)
         if source is None or not (source[rows] >= 0).any():
             continue

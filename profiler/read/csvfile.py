@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,11 @@ from profiler.read.tables import Converter
 from profiler.trace import Array, Missing, Unreadable
 
 BLOCK = 2_000  # rows turned at once: they fit into the caches, and the collector of garbage stays away
+DECIMAL = re.compile(r"(\s*-?)(\d+|\d{1,3}(?:\.\d{3})+),(\d+\s*)")  # 1234,5 and 1.234,5
+THOUSANDS = re.compile(r"\s*-?\d{1,3}(?:,\d{3})+(?:\.\d*)?\s*")  # 1,234.5
+ROUNDED = re.compile(r"\s*\d\.?\d{0,8}[eE]\+")  # 1.79E+15
 MOST_FIELD = 16 << 20  # characters of one field: call stacks are long
+NUMERIC = ("time", "span", "float", "int")
 UNITS = {"kb": 1024, "mb": 1024 * 1024}
 
 
@@ -98,7 +103,22 @@ class Sheet:
         made: dict[str, list[str]] = {}
         for name, column in zip(self.header, zip(*rows, strict=True), strict=True):
             made.setdefault(name, list(column))
+        for name in made:
+            if self._numeric(name) and any("," in value for value in made[name]):
+                made[name] = [_plain(value, self._comma) for value in made[name]]
         return made
+
+    def _numeric(self, header: str) -> bool:
+        how = names_of(self.kind).get(header, ("", "float" if self.kind == "kernels" else ""))[1]
+        return how in NUMERIC or how in UNITS
+
+
+def _plain(value: str, comma: str) -> str:
+    """A number as programs for tables write it, as Python reads it. Where fields end with semicolons, commas are decimal."""
+    if comma == ";":
+        found = DECIMAL.fullmatch(value)
+        return f"{found[1]}{found[2].replace('.', '')}.{found[3]}" if found else value
+    return value.replace(",", "") if THOUSANDS.fullmatch(value) else value
 
 
 @cache
@@ -143,9 +163,9 @@ def converted(kind: str, block: Mapping[str, list[str]], convert: Converter) -> 
 
 
 def rounded(kind: str, block: Mapping[str, list[str]]) -> bool:
-    """Whether times of a block are written with an exponent: the digits that order them are gone."""
+    """Whether times of a block are written with an exponent and few digits: those that order them are gone."""
     known = names_of(kind)
-    return any("E+" in (values[0] if values else "") for h, values in block.items() if known.get(h, ("", ""))[1] == "time")
+    return any(ROUNDED.match(values[0] if values else "") for h, values in block.items() if known.get(h, ("", ""))[1] == "time")
 
 
 def of_texts(how: str, values: list[str], convert: Converter) -> Array:

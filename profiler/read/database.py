@@ -19,6 +19,7 @@ BLOCK = 200_000  # rows fetched at once
 
 
 def is_database(path: Path) -> bool:
+    """Whether a file is a SQLite database, by its first bytes."""
     try:
         with path.open("rb") as stream:
             return stream.read(16) == MAGIC

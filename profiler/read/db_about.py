@@ -10,6 +10,7 @@ from profiler.read.database import Database
 
 
 def meta(database: Database) -> dict[str, Any]:
+    """What a database tells of the run: chip, versions, settings, ranks; what it does not hold is left out."""
     made: dict[str, Any] = {}
     facts = {}
     if {"name", "value"} <= set(database.columns_of("META_DATA")):

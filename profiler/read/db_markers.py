@@ -66,7 +66,7 @@ def _framework(trace: Trace, database: Database) -> dict[str, Array]:
 
 def _connections(trace: Trace, database: Database, own: Array, queue: Array) -> Array:
     """Rows point to one or more connection ids: queue entries take their first (both ends of a hand-over share it), operators
-    the first that a task carries."""
+    the last that a task carries, as the arrows of a timeline do."""
     pairs = database.read("CONNECTION_IDS")
     if not {"_key", "connection"} <= pairs.keys():
         return own
@@ -76,7 +76,7 @@ def _connections(trace: Trace, database: Database, own: Array, queue: Array) -> 
     for key, connection in zip(pairs["_key"].tolist(), pairs["connection"].tolist(), strict=True):
         first.setdefault(key, connection)
         if connection in tasks:
-            launched.setdefault(key, connection)
+            launched[key] = connection
     chosen = [(first if q else launched).get(k, -1) if k >= 0 else -1 for k, q in zip(own.tolist(), queue.tolist(), strict=True)]
     return np.array(chosen, np.int64)
 

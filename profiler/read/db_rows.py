@@ -27,10 +27,10 @@ def read_into(trace: Trace, path: Path, convert: Converter) -> None:
     """Add everything a database holds to a trace, times in unix ns."""
     database = Database(path, convert)
     try:
-        task = _tasks(database, trace)
+        task = _tasks(database)
         if task:
             trace.task = Columns({n: c for n, c in task.items() if not n.startswith("_")})
-        comm = _comm(database, task, trace)
+        comm = _comm(database, task)
         if comm:
             trace.comm = comm
         api = _api(database)
@@ -54,7 +54,7 @@ def join(keys: Array, wanted: Array) -> Array:
     return np.where(found[at] == wanted, first[at], -1)
 
 
-def _tasks(database: Database, trace: Trace) -> Columns:
+def _tasks(database: Database) -> Columns:
     rows = database.read("TASK")
     if "start" not in rows or "end" not in rows:
         return Columns()
@@ -112,7 +112,7 @@ def _counters_of_tasks(database: Database, key: Array) -> dict[str, Array]:
     return made
 
 
-def _comm(database: Database, task: Columns, trace: Trace) -> Columns:
+def _comm(database: Database, task: Columns) -> Columns:
     """Operators with times of their own; their tasks take time, device and stream from TASK."""
     pile = Pile()
     operators, own = database.read("COMMUNICATION_OP"), database.read("COMMUNICATION_TASK_INFO")

@@ -14,6 +14,7 @@ from profiler.trace import Trace
 
 
 def memory(database: Database, trace: Trace) -> None:
+    """The memory table: what the device held by time, allocations and frees of operators. Bytes, ns."""
     alloc, free, sample = (events.MEMORY_EVENTS.index(e) for e in ("alloc", "free", "sample"))
     pile = Pile()
     for table in ("MEMORY_RECORD", "NPU_MODULE_MEM", "NPU_MEM"):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from profiler.read import chrome, communication, copies, db_rows, statistics
+from profiler.read import chrome, communication, copies, db_rows, op_types, statistics
 from profiler.read.collect import settle
 from profiler.read.csvfile import Sheet
 from profiler.read.kernels import Kernels
@@ -141,6 +141,7 @@ def read(trace: Trace, files: Files) -> Trace:
     trace.missing += [Missing(e.what, e.next) for e in failed]
     communication.rows_of(trace)
     copies.describe(trace)
+    op_types.infer(trace)
     return settle(trace)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from npu import events
@@ -32,7 +34,7 @@ class Kernels:
     def add(self, sheet: Sheet, device: int) -> None:
         """Rows of one file; `device` where it does not say."""
         strings = self._convert.strings
-        timeless = 0
+        timeless = laid = 0
         rounded = False
         for block in sheet.blocks():
             row = csvfile.converted(sheet.kind, block, self._convert)
@@ -44,6 +46,8 @@ class Kernels:
                 continue
             rows = len(row["start"])
             length = row.pop("length", None)
+            if rounded and length is not None:
+                row["start"], laid = _in_a_row(row, length, laid)
             if "end" not in row:
                 length = np.full(rows, -1, np.int64) if length is None else length
                 none = (row["start"] == times.NONE) | (length == -1)
@@ -66,7 +70,8 @@ class Kernels:
                 kept["level"] = np.full(int(collective.sum()), events.COMM_LEVELS.index("op"), np.int8)
                 self._collectives.add(kept)
         if rounded:
-            why = "they were rounded (1.79E+15), as spreadsheet programs do when they save: order and gaps are lost; export again"
+            why = "they were rounded (1.79E+15), as spreadsheet programs do when they save: gaps are lost, and rows stand one "
+            why += "behind the other in the order of the file; export again"
             sheet.problems.append(Missing(f"start times of {sheet.path.name}", why))
         if timeless:
             why = "they have no start times: export the profile again with all columns"
@@ -88,6 +93,15 @@ class Kernels:
         trace.task = merged(trace, tasks) if trace.task and tasks else tasks or trace.task
         if collectives and not trace.comm:
             trace.comm = collectives
+
+
+def _in_a_row(row: Mapping[str, Array], length: Array, behind: int) -> tuple[Array, int]:
+    """Starts of rows whose times say nothing, one behind the other from `behind` on (0: from the first one's time), and where the
+    next one starts."""
+    known = np.maximum(length, 0)
+    first = behind or int(row["start"][0])
+    starts = first + np.cumsum(known) - known
+    return starts, int(starts[-1] + known[-1])
 
 
 def merged(trace: Trace, rows: Columns) -> Columns:

@@ -16,6 +16,7 @@ PART = re.compile(r"device_\d+|host")
 
 
 def is_place(path: Path) -> bool:
+    """Whether a folder is one of msprof: by its name, its output folder, or its raw parts."""
     if not path.is_dir():
         return False
     if NAME.fullmatch(path.name) or (path / OUTPUT).is_dir():

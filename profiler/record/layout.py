@@ -21,6 +21,7 @@ def record(table: str) -> struct.Struct:
 
 
 def segment(table: str, number: int) -> str:
+    """File name of a table's segment."""
     return f"{table}.{number:04}.seg"
 
 

@@ -15,12 +15,13 @@ TOOL = "npuscope"
 
 def to_json(report: Report) -> dict[str, Any]:
     """Plain dicts, lists, texts and numbers; null where the source could not tell."""
-    window = report.window[1] - report.window[0]
+    window = report.length
     return {
         "schema": SCHEMA,
         "tool": TOOL,
         "source": report.source,
         "window": {"start_ns": report.window[0], "end_ns": report.window[1], "length_us": window / 1000, "steps": report.steps},
+        "ignored": {"ranges": report.ignored.ranges, "us": report.ignored.ns / 1000},
         "missing": [{"what": what, "why": why} for what, why in report.missing],
         "checklist": [_checked(line) for line in report.checklist],
         "findings": [_finding(f, window) for f in report.findings],

@@ -81,6 +81,7 @@ def depths(start: Array, end: Array) -> Array:
 
 
 def lane(group: str, title: str, table: str, rows: Columns, index: Array, repeated: bool = False, folded: bool = False) -> Lane:
+    """Rows of a table as one lane: nested and overlapping ones lie below each other, sorted by depth and start."""
     start = rows["start"][index]
     end = np.maximum(rows["end"][index], start)
     order = np.lexsort((-end, start))

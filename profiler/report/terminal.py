@@ -84,7 +84,7 @@ def _lines(report: Report, lang: str, latency: bool) -> Iterator[tuple[str, Text
     if latency or latencies.speaks(report.latency):
         yield "", Text("")
         yield from (("", Text(t)) for t in latencies.lines(report.latency, lang))
-    yield from (("", Text(t)) for t in _closing(report, lang))
+    yield from ((t[: len(t) - len(t.lstrip())], Text(t.lstrip())) for t in _closing(report, lang))
 
 
 def _head(word: str, lang: str) -> str:
@@ -107,12 +107,14 @@ def _header(report: Report, lang: str) -> str:
     kind = texts.label("step", str(meta.get("step_kind", "none")), lang)
     steps = texts.label("word", "steps" if report.steps else "no_steps", lang).format(count=report.steps, kind=kind)
     comma = texts.label("word", "comma", lang)
-    window = f"{texts.label('word', 'window', lang)} {duration(report.window[1] - report.window[0])}{comma}{steps}"
+    window = f"{texts.label('word', 'window', lang)} {duration(report.length)}{comma}{steps}"
     if not report.rows and report.window[1] <= report.window[0]:
         window = texts.label("word", "no_rows", lang)
     warm_up = meta.get("warm_up", 0)
     if report.steps and warm_up:
         window += comma + texts.label("word", "warm_up", lang).format(count=warm_up)
+    if report.ignored.ranges:
+        window += comma + texts.ignored(report.ignored, lang)
     return "  ".join(part for part in (report.source, chip, window) if part)
 
 
@@ -134,7 +136,7 @@ def _breakdown(device: int, records: Sequence[Breakdown], steps: int, lang: str)
 
 def _idle(idle: Idle, report: Report, lang: str) -> Iterator[str]:
     """Why the device was idle; said to be host-bound where that is much of the window and mostly the host's doing."""
-    window = max(1, report.window[1] - report.window[0])
+    window = max(1, report.length)
     if idle.time < IDLE_SHARE * window:
         return
     comma = texts.label("word", "comma", lang)
@@ -156,9 +158,9 @@ def _idle(idle: Idle, report: Report, lang: str) -> Iterator[str]:
 def _finding(number: int, finding: Finding, report: Report, lang: str) -> Iterator[tuple[str, Text]]:
     from rich.text import Text
 
-    window = report.window[1] - report.window[0]
+    window = report.length
     severity = (texts.label("severity", finding.severity, lang), STYLES[finding.severity])
-    yield "", Text.assemble(f"{number}. ", severity, "  ", (texts.title(finding, lang), "bold"), (f"  [{finding.id}]", "dim"))
+    yield f"{number}. ", Text.assemble(severity, "  ", (texts.title(finding, lang), "bold"), (f"  [{finding.id}]", "dim"))
     yield INDENT, Text(texts.claim(finding, lang))
     if finding.sites:
         yield INDENT, Text(f"{_head('at', lang)}{', '.join(finding.sites)}")
@@ -173,7 +175,7 @@ def _finding(number: int, finding: Finding, report: Report, lang: str) -> Iterat
 
 
 def _closing(report: Report, lang: str) -> Iterator[str]:
-    window = report.window[1] - report.window[0]
+    window = report.length
     if report.joint is not None:
         yield ""
         yield texts.label("word", "joint", lang).format(gain=texts.gain(report.joint, window, lang))

@@ -7,6 +7,7 @@ breakdown and the charts and has the timeline below.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from profiler.findings import Report
@@ -17,52 +18,24 @@ from profiler.report.words import say
 from profiler.trace import Trace
 
 
-def write_timeline(
-    trace: Trace,
-    report: Report | None,
-    out: Path,
-    texts: Texts,
-    title: str = "",
-    *,
-    charts: bool = True,
-    path: Sequence[tuple[str, int]] = (),
-    lang: str = "en",
-) -> Path:
-    """Write the timeline of a trace (and its parts) to `out` and give the path back.
-
-    report: findings to show beside it; None shows the events alone. texts gives (claim, advice) of a finding. title: as the
-    browser's tab says it; the trace's source by default. charts=False leaves plotly out and makes the page 2 MB smaller.
-    path: the critical path to mark, as (table, row) in its order. lang: of the page's own words.
-    """
-    return _write("timeline", trace, report, out, texts, title, charts, path, lang)
-
-
-def write_report(
-    trace: Trace,
-    report: Report,
-    out: Path,
-    texts: Texts,
-    title: str = "",
-    *,
-    charts: bool = True,
-    path: Sequence[tuple[str, int]] = (),
-    lang: str = "en",
-) -> Path:
-    """Write the whole report as a page: checklist, findings, breakdown, charts, and the timeline they point into."""
-    return _write("report", trace, report, out, texts, title, charts, path, lang)
-
-
-def _write(
+def write(
     form: str,
     trace: Trace,
     report: Report | None,
     out: Path,
     texts: Texts,
-    title: str,
-    charts: bool,
-    path: Sequence[tuple[str, int]],
-    lang: str,
+    title: str = "",
+    *,
+    charts: bool = True,
+    path: Sequence[tuple[str, int]] = (),
+    lang: str = "en",
 ) -> Path:
+    """Write a page about a trace (and its parts) to `out` and give the path back.
+
+    form: "timeline" or "report". report: findings to show beside it; None shows the events alone. texts gives (claim, advice) of
+    a finding. title: as the browser's tab says it; the trace's source by default. charts=False leaves plotly out and makes the
+    page 2 MB smaller. path: the critical path to mark, as (table, row) in its order. lang: of the page's own words.
+    """
     facts, columns = scene(trace, None if report is None else report.window, path, lang)
     facts["form"] = form
     facts["report"] = None if report is None else verdict(report, facts["base"], texts, lang)
@@ -74,6 +47,10 @@ def _write(
 
         figures = make(trace, report, lang)
     return write_page(out, title or trace.source.name or "trace", facts, columns, figures, lang)
+
+
+write_timeline = partial(write, "timeline")
+write_report = partial(write, "report")
 
 
 def _about(trace: Trace, lang: str) -> list[str]:

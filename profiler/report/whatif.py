@@ -16,9 +16,10 @@ MOSTLY = 0.5  # of the critical path; where less is explained, gaps of unknown c
 
 def lines(made: WhatIf, lang: str = "en") -> Iterator[str]:
     """The text, line by line."""
-    window = made.window[1] - made.window[0]
+    window = made.length
     kind = "steps" if made.steps else "span"
-    yield _word(kind, lang).format(source=made.source, window=duration(window), steps=made.steps)
+    left_out = f" ({texts.ignored(made.ignored, lang)})" if made.ignored.ranges else ""
+    yield _word(kind, lang).format(source=made.source, window=duration(window), steps=made.steps) + left_out
     for number, change in enumerate(made.changes, 1):
         yield ""
         yield f"{number}. {_said(change, 'title', lang)}"
@@ -56,12 +57,13 @@ def quality(found: ReplayQuality, lang: str) -> str:
 
 def to_json(made: WhatIf) -> dict[str, Any]:
     """Schema 1. Times in us where the name says so; null where nothing could be changed."""
-    window = made.window[1] - made.window[0]
+    window = made.length
     return {
         "schema": SCHEMA,
         "tool": TOOL,
         "source": made.source,
         "window": {"start_ns": made.window[0], "end_ns": made.window[1], "length_us": window / 1000, "steps": made.steps},
+        "ignored": {"ranges": made.ignored.ranges, "us": made.ignored.ns / 1000},
         "missing": [{"what": what, "why": why} for what, why in made.missing],
         "changes": [
             {

@@ -120,6 +120,27 @@ def test_it_opens_on_the_measured_window(page: Any, files: dict[str, Path]) -> N
         "Host", "Steps", "Thread 0", "Device 0", "Stream 1", "Stream 3", "Copies H2D", "Memory", "power W"]
 
 
+def test_the_overview_is_not_taken_up_by_a_long_start(page: Any, tmp_path: Path) -> None:
+    """10 ms of work behind 700 ms of start-up: a click in the middle of the strip shows the middle of the work, a quarter of the
+    strip to its right, which is a tenth of the trace without corners, a place in the work too."""
+    made = Made()
+    made.api("aclInit", 0, 700_000)
+    for n in range(10):
+        made.task("kernel", 700_000 + 1000 * n, 700_900 + 1000 * n, op_type="MatMulV2")
+    made.api("aclFinalize", 711_000, 800_000)
+    told = Report("made", (ns(700_000), ns(710_000)), 1, [], (), ())
+    show(page, write_timeline(made.trace(), told, tmp_path / "page.html", texts, "made"))
+    page.evaluate("npuscope.show(702e6, 704e6)")
+    strip = page.locator("#overview").bounding_box()
+    width = page.evaluate("npuscope.view.width")
+    for share, middle in ((0.5, 705_000), (0.75, 707_976), (0.04, 350_000)):
+        page.mouse.move(strip["x"] + share * width, strip["y"] + 10)
+        page.mouse.down()
+        page.mouse.up()
+        begin, end = window(page)
+        assert abs((begin + end) / 2 - ns(middle)) < (ns(30) if share > 0.1 else ns(2_000))
+
+
 def test_a_finding_moves_the_view_and_marks_its_evidence(page: Any, files: dict[str, Path]) -> None:
     show(page, files["timeline"])
     page.click("[data-finding='sync-every-submit'] .card-head")

@@ -11,7 +11,8 @@ import pytest
 from onnx import helper
 
 from npu import om
-from npu.ops.compute import ComputeError, Session
+from npu.ops.compute import Session
+from npu.ops.compute_limits import ComputeError
 from tests.made_onnx import ORIGIN, conv_bn, convert, model, node, weights
 
 FEEDS = {"x": np.ones((1, 3, 8, 8), np.float32)}

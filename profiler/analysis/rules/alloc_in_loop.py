@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from npu.units import MIB
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Skip
 from profiler.analysis.graph import WAIT
+from profiler.analysis.groups import changes, combined
 from profiler.analysis.host_classes import class_of, of_class
 from profiler.analysis.judge import REPEAT_MIN, Name, at_most
 from profiler.analysis.rules.host import judged_calls, launch_times
@@ -21,6 +23,7 @@ from profiler.trace import Array
 
 NAME = Name("alloc-in-loop", 43, "copy")
 TAIL = 2  # P99 over P50 of the steps (catalogue)
+GROWTH = MIB  # bytes; pools grow by blocks of 2 MiB and more
 EVERY = 0.5  # of the steps must allocate or release, else it is growth that ends
 EVIDENCE_MOST = 3
 
@@ -29,9 +32,11 @@ def alloc_in_loop(context: Context) -> Iterator[Finding]:
     """Fires when calls that allocate or release memory come in at least every other step, or in the slow ones where P99 is over
     twice P50. Gain: the same run without them. Silent for growth during warm-up. With sums of calls only: their total, at most,
     when there are as many as model executions, or, without any, when they come often and
-    take much of the host's time."""
-    if not context.trace.api:
+    take much of the host's time. Without calls at all: when the memory reserved from the driver grows and shrinks again in at
+    least every other step, which tells no time."""
+    if not context.called:
         yield from _from_sums(context)
+        yield from _from_memory(context)
         return
     rows = context.calls_in_window(of_class(context.trace, "alloc"))
     rows = rows[np.isin(rows, context.outer)]
@@ -98,6 +103,33 @@ def _names(context: Context, rows: Array, length: Array) -> str:
     names, place = np.unique(context.trace.api["name"][rows], return_inverse=True)
     order = np.argsort(-np.bincount(place, length), kind="stable")[:EVIDENCE_MOST]
     return ", ".join(context.trace.strings[int(names[i])] for i in order)
+
+
+def _from_memory(context: Context) -> Iterator[Finding]:
+    """The allocator's pool in memory records: what grows only is a matter of rule 71."""
+    memory, steps = context.trace.memory, context.steps
+    if not memory or "reserved" not in memory or steps.judged < REPEAT_MIN:
+        return
+    rows = np.flatnonzero(memory["reserved"] >= 0)
+    pool = combined(*(memory.filled(n)[rows] for n in ("device", "component")))
+    order = rows[np.lexsort((memory["time"][rows], pool))]
+    change = np.diff(memory["reserved"][order].astype(np.int64), prepend=0)
+    change[changes(np.sort(pool))] = 0
+    at = steps.of(memory["time"][order])
+    judged = at >= len(steps.starts) - steps.judged
+    grown, shrunk = ((sign * change >= GROWTH) & judged for sign in (1, -1))
+    found = [len(np.unique(at[mask])) for mask in (grown, shrunk)]
+    if min(found) < max(REPEAT_MIN, EVERY * steps.judged):
+        return
+    facts = {
+        "steps": found[0],
+        "of": steps.judged,
+        "count": int(grown.sum()),
+        "grown_bytes": int(change[grown].sum()),
+        "released_bytes": -int(change[shrunk].sum()),
+        "most_bytes": int(memory["reserved"][order].max()),
+    }
+    yield Finding("alloc-in-loop-pool", NAME.number, NAME.layer, "warning", facts, None)
 
 
 def _from_sums(context: Context) -> Iterator[Finding]:

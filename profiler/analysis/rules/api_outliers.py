@@ -91,6 +91,8 @@ def outliers(context: Context) -> tuple[Array, Array]:
     rows = rows[(api["start"][rows] >= context.window[0]) & (api["start"][rows] < context.window[1])]
     named = np.isin(classes(context.trace)[rows], [CALLS.index(n) for n in NAMED])
     rows = rows[~blocking(context.trace)[rows] & ~named]
+    long = api["end"][rows] - api["start"][rows] > LONGER_THAN
+    rows = rows[np.isin(api["name"][rows], np.unique(api["name"][rows[long]]))]  # only such names can have outliers
     rows = rows[~_explained(context, rows)]
     length = (api["end"] - api["start"])[rows]
     found, usual = [], []

@@ -19,6 +19,8 @@ NAME = Name("capture-incomplete", 2, CAPTURE)
 COVERED = 3  # kernels behind it on its stream that a row must cover: two may overlap (cube and vector parts of one)
 LONGER = 10  # times the middle kernel of its stream
 OVERRUN = 0.05  # of the time of the stream's kernels
+CLOCK_SLOP = 25_000  # ns; up to 23.6 us were seen in real files (spec of the analyzer, section 3)
+EARLY = 0.1  # of the kernels with a launch
 TWICE = 0.01  # of the rows
 OTHERS = 10  # collectives that tell what is usual
 SKEW = 100  # times as long as the middle one of the others
@@ -26,24 +28,47 @@ SKEW = 100  # times as long as the middle one of the others
 
 def capture_doubt(context: Context) -> Iterator[Finding]:
     """The findings on rows that stand twice, on kernels that last into others of their stream, and on a first collective that
-    lasts a hundred times as long as the others and CRITICAL of the recording. No gain."""
+    lasts a hundred times as long as the others and CRITICAL of the recording; and on clocks that disagree: a tenth of the kernels
+    begin over CLOCK_SLOP before their launch. No gain."""
     rows = kernels(context)
     if len(rows) > COVERED:
         twice = _twice(context, rows)
         if twice.sum() >= max(REPEAT_MIN, TWICE * len(rows)):
             facts: dict[str, object] = {"count": int(twice.sum()), "kernels": len(rows)}
             yield Finding("capture-twice", NAME.number, CAPTURE, "warning", facts, None)
-        yield from _overrun(context, rows[~twice])
+        yield from _overrun(context, rows[~twice] if twice.any() else rows)
     yield from _skew(context)
+    yield from _clocks(context, rows)
+
+
+def _clocks(context: Context, rows: Array) -> Iterator[Finding]:
+    """Nothing begins before it was launched."""
+    if not len(rows) or context.trace.meta.get("simulated"):  # one clock
+        return
+    linked = rows[context.launches.row[rows] >= 0]
+    early = context.launches.time[linked] - context.trace.task["start"][linked]
+    wrong = np.flatnonzero(early > CLOCK_SLOP)
+    if len(wrong) < max(REPEAT_MIN, EARLY * len(linked)):
+        return
+    facts = {
+        "count": len(wrong),
+        "kernels": len(linked),
+        "median_ns": int(np.median(early[wrong])),
+        "longest_ns": int(early[wrong].max()),
+    }
+    worst = linked[wrong[largest(early[wrong], 1)]]
+    yield Finding("capture-clock", NAME.number, CAPTURE, "warning", facts, None, context.tasks_shown(worst))
 
 
 def _twice(context: Context, rows: Array) -> Array:
     """Mask over kernels by stream and start: the row before is the same one."""
     task = context.trace.task
     same = np.zeros(len(rows), bool)
-    same[1:] = context.basis.lanes[rows][1:] == context.basis.lanes[rows][:-1]
-    for values in (task["start"], task["end"], column(context.trace, "task", "name")):
-        same[1:] &= values[rows][1:] == values[rows][:-1]
+    start = np.take(task["start"], rows)
+    found = np.flatnonzero(start[1:] == start[:-1]) + 1
+    for values in (context.basis.lanes, task["end"], column(context.trace, "task", "name")):
+        found = found[np.take(values, rows[found]) == np.take(values, rows[found - 1])]
+    same[found] = True
     return same
 
 
@@ -52,13 +77,15 @@ def _overrun(context: Context, rows: Array) -> Iterator[Finding]:
     task, lane = context.trace.task, context.basis.lanes[rows]
     if len(rows) <= COVERED:
         return
-    start, length = task["start"][rows], context.basis.durations(rows)
-    over = np.zeros(len(rows), np.int64)
-    end = task["end"][rows]
-    same = lane[1:] == lane[:-1]
-    over[:-1] = np.where(same, end[:-1] - start[1:], 0)
+    end = np.take(task["end"], rows)
     covers = np.zeros(len(rows), bool)
     covers[:-COVERED] = (lane[COVERED:] == lane[:-COVERED]) & (end[:-COVERED] >= end[COVERED:])
+    if not covers.any():
+        return
+    start, length = np.take(task["start"], rows), context.basis.durations(rows)
+    over = np.zeros(len(rows), np.int64)
+    same = lane[1:] == lane[:-1]
+    over[:-1] = np.where(same, end[:-1] - start[1:], 0)
     for number in np.unique(lane[covers]).tolist():
         mine = lane == number
         bad = covers & mine & (length > LONGER * np.median(length[mine]))

@@ -25,7 +25,7 @@ def cast_storm(context: Context) -> Iterator[Finding]:
     the computing time (gain: at most all of them). Casts next to an optimizer's kernels keep its master weights and do not
     count, nor do casts on the AI CPU, whose place is the matter. With op_statistic alone: their time, at most."""
     task = context.trace.task
-    if "op_type" not in task or "in_dtypes" not in task:
+    if "op_type" not in task:
         yield from in_sums.kernels(context, NAME._replace(id="cast-storm-sums"), "Cast")
         return
     rows = kernels(context)
@@ -74,10 +74,11 @@ def _round_trips(context: Context, rows: Array, cast: Array) -> Array:
     lane = context.basis.lanes[rows[places]]
     paired = np.zeros(len(rows), bool)
     for step in range(1, BACK_WITHIN + 1):
-        at = np.minimum(np.searchsorted(places, places + step), len(places) - 1)
-        good = (places[at] == places + step) & (lane[at] == lane) & (target >= 0)
-        good &= (source[at] == target) & (target[at] == source) & (shape[at] == shape)
-        for begin in places[good].tolist():  # one cast is part of one round trip
+        first = np.flatnonzero(cast[step:][places[: np.searchsorted(places, len(rows) - step)]])  # a cast stands there as well
+        at = np.searchsorted(places, places[first] + step)
+        good = (lane[at] == lane[first]) & (target[first] >= 0) & (source[at] == target[first])
+        good &= (target[at] == source[first]) & (shape[at] == shape[first])
+        for begin in places[first[good]].tolist():  # one cast is part of one round trip
             if not paired[begin] and not paired[begin + step]:
                 paired[begin] = paired[begin + step] = True
     return paired

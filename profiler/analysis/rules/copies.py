@@ -31,7 +31,7 @@ class Copies(NamedTuple):
     pageable: Array
     blocking: Array
 
-    def only(self, mask: Array) -> Copies:
+    def only(self, mask: Array | slice) -> Copies:
         return Copies(*(c[mask] for c in self))
 
 

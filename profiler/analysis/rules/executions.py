@@ -8,7 +8,7 @@ import numpy as np
 
 from profiler.analysis.calls import EXECUTE, column
 from profiler.analysis.context import Context
-from profiler.analysis.groups import changes
+from profiler.analysis.groups import changes, sort_by
 from profiler.trace import Array
 
 INSIDE_MIN = 3  # launches inside one execution that make it operator by operator
@@ -34,12 +34,17 @@ class Executions(NamedTuple):
 
 def executions(context: Context) -> Executions:
     """All model executions of the window with device work."""
+    return context.once(_executions)
+
+
+def _executions(context: Context) -> Executions:
     api, task = context.trace.api, context.trace.task
     nothing = np.zeros(0, np.int64)
     runs = context.calls_in_window(context.trace.api_named(*EXECUTE))
     rows = context.basis.kernels()
     call = context.launches.row[rows]
-    rows, call = rows[call >= 0], call[call >= 0]
+    if not (call >= 0).all():
+        rows, call = rows[call >= 0], call[call >= 0]
     if not len(runs) or not len(rows):
         return Executions(nothing, [], nothing, nothing, nothing.astype(bool))
     scale = int(api["end"].max()) + 1
@@ -50,13 +55,13 @@ def executions(context: Context) -> Executions:
     rows, call, at = rows[inside], call[inside], at[inside]
     states = context.trace.strings.matching(lambda text: text == "dynamic")
     shapes = column(context.trace, "task", "in_shapes")
-    order = np.lexsort((task["start"][rows], at))
+    order = sort_by(at, np.take(task["start"], rows))
     rows, call, at = rows[order], call[order], at[order]
     heads = np.flatnonzero(changes(at))
     ends = np.append(heads, len(at))[1:]
     dynamic = np.isin(column(context.trace, "task", "op_state")[rows], states)
     number = np.cumsum(changes(at)) - 1
-    by_call = np.lexsort((call, number))
+    by_call = sort_by(number, call)
     own = np.bincount(number[by_call[changes(number[by_call], call[by_call])]], minlength=len(heads))
     kernels = np.split(rows, heads[1:])
     ran = shapes[rows]

@@ -23,13 +23,16 @@ PER_STEP = 20  # collectives (catalogue)
 SMALL = MIB  # bytes, mean (catalogue)
 FIXED = 0.5  # of the transfer time (catalogue)
 BUCKET = 25 * MIB  # a usual bucket of gradients (default of PyTorch's data parallel wrapper)
+WIDE = 4  # times as large: then sizes tell the speed
+LINK_GBPS = 20.0  # of a usual link (spec of hccl: 22 to 28 nominal, 19 to 26 measured)
 BETWEEN = 0.8  # of neighbours with a kernel between them: layers of tensor parallelism, which cannot be merged
 
 
 def frequent_collectives(context: Context) -> Iterator[Finding]:
     """Fires for PER_STEP collectives a step of less than SMALL bytes on average, whose fixed cost is FIXED of their time.
 
-    Fixed cost: what is left of a collective without waiting when its bytes go at the best speed seen. Gain: as many as fill a
+    Fixed cost: what is left of a collective without waiting when its bytes go at the speed the largest and smallest ones tell, of
+    collectives of about one size at that of a usual link. Gain: as many as fill a
     bucket of 25 MiB pay it once. Where kernels stand between nearly all of them (tensor parallelism, batch normalisation across
     ranks) they cannot be merged: then a remark about fusing them with the kernels, without a gain. With sums of calls only: what
     the host spends in such calls, at most, when they come often and take much of its time.
@@ -47,8 +50,7 @@ def frequent_collectives(context: Context) -> Iterator[Finding]:
     if count < PER_STEP * context.count or size.mean() >= SMALL:
         return
     busy = _busy(context, found)
-    speed = float((size / np.maximum(busy, 1)).max())
-    fixed = np.maximum(busy - size / speed, 0)
+    fixed = _fixed(size, busy)
     if fixed.sum() < FIXED * busy.sum():
         return
     names, counts = np.unique(kinds(context, found.row), return_counts=True)
@@ -70,6 +72,16 @@ def frequent_collectives(context: Context) -> Iterator[Finding]:
     later[np.unique(bucket, return_index=True)[1]] = False
     edits = (Shorten(found.row[later], fixed[later].astype(np.int64)),)
     yield judged(context, NAME, facts, edits, confidence="medium", method="model", at_most=True)
+
+
+def _fixed(size: Array, busy: Array) -> Array:
+    """What each collective pays whatever it carries, ns."""
+    sizes, place = np.unique(size, return_inverse=True)
+    low, high = (float(np.median(busy[place == n])) for n in (0, len(sizes) - 1))
+    wide = sizes[-1] >= WIDE * sizes[0]
+    per_byte = max(0.0, (high - low) / float(sizes[-1] - sizes[0])) if wide else 1 / LINK_GBPS
+    fixed: Array = np.maximum(busy - size * per_byte, 0)
+    return fixed
 
 
 def _busy(context: Context, found: Exchanges) -> Array:

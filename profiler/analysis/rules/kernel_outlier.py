@@ -8,6 +8,7 @@ import numpy as np
 
 from profiler.analysis.context import Context
 from profiler.analysis.edits import SetTo
+from profiler.analysis.groups import values_of
 from profiler.analysis.judge import Name
 from profiler.analysis.kernel_model import kinds
 from profiler.analysis.rules.kernels import computing, said_of, split_by
@@ -63,7 +64,7 @@ def _late(context: Context) -> tuple[Array, Array, Array]:
 
 def _finding(context: Context, rows: Array, duration: Array, medians: Array, excess: int) -> Finding:
     worst = int(np.argmax(duration - medians))
-    at = np.unique(context.steps.of(context.launches.time[rows])) if context.steps.judged else np.zeros(0, np.int64)
+    at = values_of(context.steps.of(context.launches.time[rows])) if context.steps.judged else np.zeros(0, np.int64)
     facts = described(context, rows) | {
         "excess_ns": excess,
         "longest_ns": int(duration[worst]),

@@ -9,12 +9,13 @@ import numpy as np
 
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Meet
-from profiler.analysis.judge import Name, judged
+from profiler.analysis.judge import Name, at_most, judged
 from profiler.analysis.rules.collectives import exchanges, exposed
 from profiler.findings import Evidence, Finding
 from profiler.trace import Array
 
 NAME = Name("late-rank", 58, "communication")
+SUMS = "late-rank-in-sums"
 SHARE = 0.03  # of the window (catalogue)
 LEAST = 2  # collectives in which it came last (catalogue)
 DOMINANT = 0.5  # of all waiting; with less the late ones alternate (rule 67)
@@ -26,10 +27,12 @@ def late_rank(context: Context) -> Iterator[Finding]:
     late ones alternate: then rule 67 speaks.
 
     A peer's lag is read from this rank's own file (the end of the first wait for it), so the late one needs no profile. Gain:
-    in the collectives that end with it no arrival holds this rank any more.
+    in the collectives that end with it no arrival holds this rank any more. Where only the sums of collectives are known
+    (communication.json) and most of them is waiting, that is said, at most: they do not tell for whom.
     """
     late = latest(context)
     if late is None:
+        yield from _in_sums(context)
         return
     _, rows, facts = late
     comm = context.trace.comm
@@ -42,6 +45,28 @@ def late_rank(context: Context) -> Iterator[Finding]:
     # The cure is another rank's: there is no "all ranks edited alike".
     gain = replace(made.gain, on_all_ns=None) if made.gain is not None else None
     yield replace(made, gain=gain, regardless=True)
+
+
+def _in_sums(context: Context) -> Iterator[Finding]:
+    """Waiting by communication.json, where no parts of collectives are known: all that is no transfer."""
+    if context.collectives.known.any():
+        return
+    table = context.trace.meta.get("tables", {}).get("communication", {})
+    columns = [table.get(n, []) for n in ("elapse", "transit")]
+    rows = [(e, t) for e, t in zip(*columns, strict=False) if isinstance(e, int) and isinstance(t, int) and 0 <= t <= e]
+    whole, moved = sum(e for e, _ in rows), sum(t for _, t in rows)
+    waited = [e - t for e, t in rows if e - t > t]
+    if len(waited) < LEAST or whole - moved < max(moved, SHARE * context.length):
+        return
+    facts = {
+        "count": len(rows),
+        "whole_ns": whole,
+        "transfer_ns": moved,
+        "waiting_ns": whole - moved,
+        "waiting_share": (whole - moved) / whole,
+        "longest_ns": max(waited),
+    }
+    yield at_most(context, NAME._replace(id=SUMS), facts, whole - moved)
 
 
 def latest(context: Context) -> tuple[int, Array, dict[str, object]] | None:

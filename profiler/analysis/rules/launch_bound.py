@@ -11,11 +11,12 @@ from profiler import intervals
 from profiler.analysis.context import Context
 from profiler.analysis.edits import OwnTime
 from profiler.analysis.groups import largest
-from profiler.analysis.judge import Name, bounded, judged
+from profiler.analysis.judge import EXPLAINS_IDLE, Name, at_most, bounded, judged, weight
 from profiler.analysis.rules.in_sums import of_steps, steps_alone
 from profiler.analysis.rules.launches import one_launch
-from profiler.analysis.statistics import OUTLIER
+from profiler.analysis.statistics import OUTLIER, call_sums
 from profiler.analysis.views.gap_classes import HOST
+from profiler.analysis.views.launch_bound import LAUNCH_FALLBACK
 from profiler.findings import Evidence, Finding
 from profiler.trace import Array
 
@@ -24,6 +25,8 @@ IDLE_SHARE = 0.10  # of the window inside launch-bound stretches, collection not
 UNLINKED_SHARE = 0.20  # of the window idle, where nothing says why
 KERNELS_MIN = 20  # as in a launch-bound stretch
 CALL_SHARE = 0.25  # of the idle time; a call that takes it between the launches is named
+LAUNCHES_MIN = 1000  # in sums; fewer may all be first ones
+SLOW_LAUNCH = 20_000  # ns on average; usual are 2 to 8 us
 FASTER = 0.5  # of the launching thread's own time; the replayed cure
 EVIDENCE_MOST = 3
 
@@ -35,8 +38,10 @@ def launch_bound(context: Context) -> Iterator[Finding]:
     Gain: the launching threads' own time in these stretches halved, at most; beside it stands what one launch for each stretch
     would gain. A named cause that explains half of it (a wait, a compile, an allocation ...) carries the gain instead. Where
     there are no such stretches, but the device waits for the host from UNLINKED_SHARE of the window on, that is said with what
-    the host mostly does meanwhile, at most. Without host calls the idle time itself is said from UNLINKED_SHARE of the window
-    on, with the sums of steps only their free time from IDLE_SHARE on; both at most.
+    the host mostly does meanwhile, at most; so is as long a wait for work that was launched already. Without host calls the idle
+    time itself is said from UNLINKED_SHARE of the window on, with the sums of steps only their free time from IDLE_SHARE on; both
+    at most. With the sums of calls only, a thousand launches of over SLOW_LAUNCH on average are said, what they take above the
+    usual at most.
     """
     sums = steps_alone(context)
     if sums is not None:
@@ -45,9 +50,28 @@ def launch_bound(context: Context) -> Iterator[Finding]:
         return
     if context.trace.api:
         found = list(in_stretches(context))
-        yield from found or _late(context)
+        found = found or list(_late(context))
+        yield from found
+        yield from _queued(context, sum(map(weight, found)))
     else:
+        yield from _slow_in_sums(context)
         yield from _unlinked(context)
+
+
+def _slow_in_sums(context: Context) -> Iterator[Finding]:
+    sums = [s for s in call_sums(context.trace) if s.level == "node" and s.name == "launch"]
+    count, total = sum(s.count for s in sums), sum(s.total_ns for s in sums)
+    if count < LAUNCHES_MIN or total < SLOW_LAUNCH * count:
+        return
+    whole = sum(s.total_ns for s in call_sums(context.trace) if s.level != "node") + total
+    facts = {
+        "count": count,
+        "total_ns": total,
+        "mean_ns": round(total / count),
+        "usual_ns": LAUNCH_FALLBACK,
+        "part_share": total / whole,
+    }
+    yield at_most(context, NAME._replace(id="slow-launches-sums"), facts, total - LAUNCH_FALLBACK * count)
 
 
 def in_stretches(context: Context) -> Iterator[Finding]:
@@ -138,6 +162,42 @@ def _late(context: Context) -> Iterator[Finding]:
     longest = largest(gaps.ends - gaps.starts, EVIDENCE_MOST)
     shown = tuple(Evidence("idle", int(gaps.starts[i]), int(gaps.ends[i])) for i in longest.tolist())
     yield replace(bounded(context, NAME._replace(id="device-idle-host"), facts, gaps.host - odd), evidence=shown)
+
+
+def _queued(context: Context, said: int) -> Iterator[Finding]:
+    """The device waits though its next piece of work was launched, and nothing recorded says why; only where what was said of
+    the host is worth less than EXPLAINS_IDLE of it, ns."""
+    gaps = max(context.views.gaps.values(), key=lambda g: g.total("unexplained"), default=None)
+    if gaps is None:
+        return
+    odd = _once(context, gaps.ends - gaps.starts, gaps.starts)
+    idle = gaps.total("unexplained") - odd
+    if idle < UNLINKED_SHARE * (context.length - odd) or said >= EXPLAINS_IDLE * idle:
+        return
+    call, call_ns = _launching(context)
+    facts = {
+        "idle_ns": idle,
+        "idle_share": idle / context.length,
+        "gaps": len(gaps.starts),
+        "longest_ns": int((gaps.ends - gaps.starts).max()),
+        "call": call,
+        "call_ns": call_ns,
+    }
+    longest = largest(gaps.ends - gaps.starts, EVIDENCE_MOST)
+    shown = tuple(Evidence("idle", int(gaps.starts[i]), int(gaps.ends[i])) for i in longest.tolist())
+    yield replace(bounded(context, NAME._replace(id="device-idle-queued"), facts, idle), evidence=shown)
+
+
+def _launching(context: Context) -> tuple[str, int]:
+    """Of the calls that have an id to launch by, those of the name that takes most time: the name, and their mean, ns."""
+    api = context.trace.api
+    rows = np.flatnonzero(api.filled("correlation") >= 0)
+    if not len(rows):
+        return "-", 0
+    names, place = np.unique(api["name"][rows], return_inverse=True)
+    spent = np.bincount(place, (api["end"] - api["start"])[rows])
+    top = int(np.argmax(spent))
+    return context.trace.strings[int(names[top])], round(float(spent[top]) / np.count_nonzero(place == top))
 
 
 def _once(context: Context, length: Array, starts: Array) -> int:

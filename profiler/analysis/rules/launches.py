@@ -8,7 +8,7 @@ import numpy as np
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import OneLaunch
-from profiler.analysis.groups import changes
+from profiler.analysis.groups import changes, sort_by
 from profiler.trace import Array
 
 LIBRARY_MOST = 8  # kernels of one call of the operator library: a convolution's with its changes of format, a gradient's
@@ -26,7 +26,7 @@ def own_launches(context: Context) -> Array:
     api = context.trace.api
     if not len(rows):
         return np.zeros(0, np.int64)
-    ordered: Array = rows[np.lexsort((api["start"][call], api["thread"][call]))]
+    ordered: Array = rows[sort_by(np.take(api["thread"], call), np.take(api["start"], call))]
     return ordered
 
 
@@ -37,7 +37,7 @@ def by_step(context: Context, rows: Array) -> list[Array]:
     call = context.launches.row[rows]
     thread = context.trace.api["thread"][call].astype(np.int64)
     step = context.steps.of(context.launches.time[rows]) if len(context.steps.starts) else np.zeros(len(rows), np.int64)
-    order = np.lexsort((context.launches.time[rows], step, thread))
+    order = sort_by(thread, step, np.take(context.launches.time, rows))
     changes = (np.diff(step[order]) != 0) | (np.diff(thread[order]) != 0)
     return [rows[part] for part in np.split(order, np.flatnonzero(changes) + 1)]
 
@@ -62,10 +62,15 @@ def waits_for_launches(context: Context, rows: Array) -> int:
     ended, ns. Unlike view V6 it counts single kernels, so a long kernel between short ones ends nothing."""
     task, api = context.trace.task, context.trace.api
     every = context.basis.kernels()
-    every = every[np.argsort(task["device"][every], kind="stable")]
-    ended = np.maximum.accumulate(task["end"][every].astype(np.int64))  # devices in turn: only pairs of one device count
-    gap = task["start"][every][1:] - ended[:-1]
-    call = context.launches.row[every[1:]]
-    late = (task["device"][every][1:] == task["device"][every][:-1]) & np.isin(every[1:], rows) & (gap > GE_GAP)
-    late &= api["end"][call] > ended[:-1]
-    return int((gap - GE_GAP)[late].sum())
+    device = np.take(task["device"], every)
+    order = sort_by(device)
+    every, device = every[order], device[order]
+    ended = np.maximum.accumulate(np.take(task["end"], every).astype(np.int64))  # devices in turn: only pairs of one device count
+    gap = np.take(task["start"], every)[1:] - ended[:-1]
+    mine = np.zeros(len(task), bool)
+    mine[rows] = True
+    late = np.flatnonzero((device[1:] == device[:-1]) & (gap > GE_GAP))
+    late = late[np.take(mine, every[late + 1])]
+    call = np.take(context.launches.row, every[late + 1])
+    late = late[np.take(api["end"], call) > ended[late]]
+    return int((gap[late] - GE_GAP).sum())

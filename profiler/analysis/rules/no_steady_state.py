@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from npu import events
 from profiler.analysis.context import Context
 from profiler.analysis.judge import CAPTURE, Name
 from profiler.analysis.rules.in_sums import steps_alone
 from profiler.analysis.statistics import OUTLIER, OUTLIERS_MOST, outliers, step_lengths
 from profiler.analysis.steps import STEADY_MIN
 from profiler.findings import Evidence, Finding
-from profiler.trace import Array
+from profiler.trace import Array, Columns
 
 NAME = Name("no-steady-state", 3, CAPTURE)
 MODES = 1.5  # ratio of the medians of two modes
@@ -42,7 +43,7 @@ def no_steady_state(context: Context) -> Iterator[Finding]:
         length = length[:-1]  # the last one holds the drain of the device
     median = float(np.median(length))
     slow = np.flatnonzero(length > OUTLIER * median)
-    if 0 < len(slow) <= OUTLIERS_MOST * len(length):
+    if 0 < len(slow) <= max(1, OUTLIERS_MOST * len(length)):
         yield _outliers(context, length, slow, int(median))
         return
     if len(length) < TREND_MIN:
@@ -94,14 +95,17 @@ def _outliers_in_sums(context: Context) -> Iterator[Finding]:
 
 
 def _extra(context: Context, step: int) -> tuple[str, int]:
-    """The call whose time in that step exceeds its mean over the other steady steps the most, and by how much, ns."""
+    """The call (or collection, or wait for data) whose time in that step exceeds its mean over the other steady steps the most,
+    and by how much, ns."""
     trace, steps = context.trace, context.steps
-    if not trace.api:
+    tables = [t for t in (trace.api, _named(context)) if t]
+    if not tables:
         return "", 0
-    inside = steps.of(trace.api["start"])
+    name, start, end = (np.concatenate([t[n] for t in tables]) for n in ("name", "start", "end"))
+    inside = steps.of(start)
     good = inside >= steps.first
-    names, position = np.unique(trace.api["name"][good], return_inverse=True)
-    time = (trace.api["end"] - trace.api["start"])[good]
+    names, position = np.unique(name[good], return_inverse=True)
+    time = (end - start)[good]
     here, others = np.zeros(len(names), np.int64), np.zeros(len(names), np.int64)
     mine = inside[good] == step
     np.add.at(here, position[mine], time[mine])
@@ -111,6 +115,14 @@ def _extra(context: Context, step: int) -> tuple[str, int]:
     excess = here - others / max(1, len(steps.starts) - steps.first - 1)
     best = int(np.argmax(excess))
     return (trace.strings[int(names[best])], int(excess[best])) if excess[best] > 0 else ("", 0)
+
+
+def _named(context: Context) -> Columns:
+    """Markers that tell a reason."""
+    marker = context.trace.marker
+    if not marker:
+        return Columns()
+    return marker.take(np.flatnonzero(np.isin(marker["kind"], [events.MARKERS.index(k) for k in ("gc", "dataloader")])))
 
 
 def _modes(length: Array) -> Array | None:

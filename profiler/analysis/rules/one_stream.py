@@ -13,7 +13,7 @@ from profiler.analysis.context import Context
 from profiler.analysis.edits import DropCalls, Edit, Narrow, Scale, Spread
 from profiler.analysis.gaps import busy
 from profiler.analysis.graph import GAP_FLOOR
-from profiler.analysis.groups import changes
+from profiler.analysis.groups import changes, values_of
 from profiler.analysis.judge import REPEAT_MIN, WARNING, Name, judged
 from profiler.analysis.rules.buffers import Buffers
 from profiler.analysis.rules.packing import Kernel, stretch
@@ -102,8 +102,8 @@ def _items(context: Context, rows: Array) -> tuple[Array, int]:
     """Number of the item each task belongs to, ascending along the stream, and how many threads launch kernels there: runs of one
     thread where there are several, else steps."""
     kernels = context.trace.tasks_of("kernel")[rows]
-    thread = context.trace.api["thread"][context.launches.row[rows]]
-    threads = len(np.unique(thread[kernels]))
+    thread = np.take(context.trace.api["thread"], np.take(context.launches.row, rows))
+    threads = len(values_of(thread[kernels]))
     if threads > 1:
         return np.cumsum(changes(thread)) - 1, threads
     if not context.steps.judged:

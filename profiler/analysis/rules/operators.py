@@ -7,6 +7,7 @@ import numpy as np
 from npu import events
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
+from profiler.analysis.groups import sort_by
 from profiler.analysis.judge import NOTE, NOTE_NS
 from profiler.analysis.rules.contiguous_copies import MOVERS
 from profiler.analysis.rules.kernels import LAYOUT, computing, most_frequent
@@ -81,17 +82,18 @@ def accompanied(context: Context, rows: Array, *kinds: str) -> Array:
     """Mask: another task of these kinds, or a collective when "comm" is among them, ran at the same time on the device."""
     trace = context.trace
     task = trace.task
-    codes = [events.KINDS.index(k) for k in kinds if k != "comm"]
+    wanted = trace.tasks_of(*(k for k in kinds if k != "comm"))
     found = np.zeros(len(rows), bool)
-    for device in np.unique(task["device"][rows]).tolist():
-        others = np.flatnonzero(np.isin(task["kind"], codes) & (task["device"] == device))
+    devices = list(task.counts("device"))
+    for device in devices if len(devices) < 2 else np.unique(task["device"][rows]).tolist():
+        others = np.flatnonzero(wanted & (task["device"] == device))
         begins, ends = [task["start"][others]], [task["end"][others]]
         if "comm" in kinds and trace.comm:
             ops = np.flatnonzero((trace.comm["level"] == events.COMM_LEVELS.index("op")) & (trace.comm["device"] == device))
             begins.append(trace.comm["start"][ops])
             ends.append(trace.comm["end"][ops])
         begin, end = np.concatenate(begins), np.concatenate(ends)
-        order = np.argsort(begin, kind="stable")
+        order = sort_by(begin)
         if (np.take(begin, order)[1:] >= np.maximum.accumulate(np.take(end, order))[:-1]).all():
             continue  # one at a time
         begin, end = np.sort(begin), np.sort(end)

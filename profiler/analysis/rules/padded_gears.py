@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy as np
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import SetTo
+from profiler.analysis.groups import changes
 from profiler.analysis.judge import REPEAT_MIN, Name
 from profiler.analysis.kernel_work import item_bytes
 from profiler.analysis.rules.buffers import Buffers
@@ -77,20 +80,28 @@ def _filled(context: Context, found: Executions) -> Iterator[Filled]:
         return
     api, buffers = context.trace.api, Buffers(context)
     order = np.lexsort((api["start"][found.row], api["thread"][found.row]))
+    threads, begun = api["thread"][copies.rows], api["start"][copies.rows].tolist()  # copies come by thread and start
+    heads = np.flatnonzero(changes(threads)).tolist()
+    of_thread = dict(zip(threads[heads].tolist(), pairwise([*heads, len(begun)]), strict=True))
+    names = [column(context.trace, "task", n) for n in ("in_shapes", "in_dtypes")]
+    inputs: dict[tuple[int, ...], tuple[tuple[int, ...] | None, int]] = {}  # by the numbers of their texts
     last = (-1, 0)  # thread, start of the execution before
     for at in order.tolist():
         thread, start = int(api["thread"][found.row[at]]), int(api["start"][found.row[at]])
         since = last[1] if last[0] == thread else -1
         last = (thread, start)
-        begun = api["start"][copies.rows]
-        mine = copies.only((api["thread"][copies.rows] == thread) & (begun > since) & (begun < start))
-        one = _one(context, mine, buffers, at, int(found.kernels[at][0]))
+        low, high = of_thread.get(thread, (0, 0))
+        mine = copies.only(slice(bisect_right(begun, since, low, high), bisect_left(begun, start, low, high)))
+        kernel = int(found.kernels[at][0])
+        key = tuple(int(ids[kernel]) for ids in names)
+        if key not in inputs:
+            inputs[key] = _input(context, *key)
+        one = _one(mine, buffers, at, kernel, *inputs[key])
         if one is not None:
             yield one
 
 
-def _one(context: Context, copies: Copies, buffers: Buffers, at: int, kernel: int) -> Filled | None:
-    shape, sample = _input(context, kernel)
+def _one(copies: Copies, buffers: Buffers, at: int, kernel: int, shape: tuple[int, ...] | None, sample: int) -> Filled | None:
     if shape is None or shape[0] < 2:
         return None
     whole = sample * shape[0]
@@ -105,11 +116,10 @@ def _one(context: Context, copies: Copies, buffers: Buffers, at: int, kernel: in
     return Filled(at, shape[0], total // sample, proved) if total and total % sample == 0 and total < whole else None
 
 
-def _input(context: Context, kernel: int) -> tuple[tuple[int, ...] | None, int]:
-    """Shape of the first input of a kernel, and the bytes of one sample of it."""
-    task, text = context.trace.task, context.trace.strings
-    dtype = int(column(context.trace, "task", "in_dtypes")[kernel])
-    shape = shapes(text[int(task["in_shapes"][kernel])])[0] if int(task["in_shapes"][kernel]) >= 0 else None
+def _input(context: Context, in_shapes: int, dtype: int) -> tuple[tuple[int, ...] | None, int]:
+    """Shape of the first input of a kernel, and the bytes of one sample of it, by the texts of its shapes and types."""
+    text = context.trace.strings
+    shape = shapes(text[in_shapes])[0] if in_shapes >= 0 else None
     if not shape or dtype < 0:
         return None, 0
     sample = int(np.prod(shape[1:], dtype=np.int64)) * item_bytes(text[dtype].split(";")[0])

@@ -9,6 +9,7 @@ import numpy as np
 from profiler.analysis.calls import column
 from profiler.analysis.context import Context
 from profiler.analysis.edits import Edit, OwnTime, Scale
+from profiler.analysis.groups import values_of
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.rules.copies import H2D, Copies, in_window
 from profiler.analysis.rules.host_preprocess import preparing
@@ -75,7 +76,7 @@ def _images(context: Context) -> dict[int, str]:
     """Elements -> shape, of first inputs that look like a batch of colour images."""
     rows: Array = context.basis.kernels()
     found: dict[int, str] = {}
-    for number in np.unique(column(context.trace, "task", "in_shapes")[rows]).tolist():
+    for number in values_of(np.take(column(context.trace, "task", "in_shapes"), rows)).tolist():
         shape = shapes(context.trace.strings[number])[0] if number >= 0 else None
         if shape and len(shape) == 4 and _image(shape):
             found.setdefault(int(np.prod(shape, dtype=np.int64)), "x".join(map(str, shape)))

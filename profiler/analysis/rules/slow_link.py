@@ -18,7 +18,7 @@ from profiler.findings import Finding
 NAME = Name("slow-link", 61, "communication")
 SLOW = 0.7  # of the median speed of the kind and size (catalogue)
 OTHERS = 2  # further links of the kind, at least, and more normal ones than slow ones
-ENOUGH = 128 * MIB  # in sums: so much tells a speed, for communication_matrix does not count the transfers
+ENOUGH = 32 * MIB  # in sums: so much tells a speed, for communication_matrix does not count the transfers
 LARGE = SIZE_CLASSES.index(MIB) + 1  # first size class of 1 MiB and more; smaller transfers tell latency, not speed
 SHARED = 0.5  # of the slow transfers' time beside others of the pair: then the link is shared, not slow
 

@@ -62,10 +62,13 @@ class Runs(NamedTuple):
 
 def _launched_alone(context: Context, rows: Array) -> Array:
     """Mask: kernels with a launch of their own; inside one launch of a model the graph engine has fused what it could."""
-    call = context.launches.row[rows]
-    alone: Array = column(context.trace, "task", "model")[rows] < 0
+    call = np.take(context.launches.row, rows)
     known = call >= 0
-    alone[known] = context.launches.kernels[call[known]] == 1
+    if known.all():
+        single: Array = np.take(context.launches.kernels, call) == 1
+        return single
+    alone: Array = np.take(column(context.trace, "task", "model"), rows) < 0
+    alone[known] = np.take(context.launches.kernels, call[known]) == 1
     return alone
 
 

@@ -20,16 +20,18 @@ from profiler.trace import Array
 
 NAME = Name("sync-every-submit", 20, "host")
 SUBMITS_MOST = 2  # kernel launches between two waits; with more of them the wait is per batch already
+SEVERAL_MOST = 16  # the same, where a step has several waits: then it is no batch
 LAUNCHES_MOST = 50  # between two waits; a step of training has hundreds
 DIRECT_SHARE = 0.5  # of the waits that follow their launch directly
 EVIDENCE_MOST = 3
 
 
 def sync_every_submit(context: Context) -> Iterator[Finding]:
-    """Fires when over half of the stream waits of the window follow one launch (at most SUBMITS_MOST) directly and the device
-    is idle after them. Silent where the host reads results between the wait and the next launch. The last wait of a thread
-    always stays. Gain: the same run without these calls. With sums of calls only: their total, at most, when there are as many
-    waits as half of the model executions, or one for few launches of single kernels.
+    """Fires when over half of the stream waits of the window follow one launch (at most SUBMITS_MOST; at most SEVERAL_MOST where
+    there are several waits in each marked step) directly and the device is idle after them. Silent where the host reads results
+    between the wait and the next launch. The last wait of a thread always stays. Gain: the same run without these calls. With
+    sums of calls only: their total, at most, when there are as many waits as half of the model executions, or one for few
+    launches of single kernels.
     """
     if not context.trace.api:
         yield from _from_sums(context)
@@ -37,7 +39,8 @@ def sync_every_submit(context: Context) -> Iterator[Finding]:
     syncs = context.calls_in_window(context.trace.api_named(*SYNC_STREAM, *SYNC_DEVICE))
     if len(syncs) < REPEAT_MIN:
         return
-    chosen, next_launch, total = direct(context, syncs)
+    several = context.steps.kind == "marker" and len(syncs) >= 2 * context.count
+    chosen, next_launch, total = direct(context, syncs, SEVERAL_MOST if several else SUBMITS_MOST)
     if len(chosen) < REPEAT_MIN or len(chosen) <= DIRECT_SHARE * total:
         return
     api, task = context.trace.api, context.trace.task
@@ -83,8 +86,8 @@ def _from_sums(context: Context) -> Iterator[Finding]:
         yield at_most(context, NAME._replace(id="sync-every-submit-sums"), facts, total)
 
 
-def direct(context: Context, syncs: Array) -> tuple[Array, Array, int]:
-    """Waits that follow at most SUBMITS_MOST launches and precede another one with no reading of results in between; the
+def direct(context: Context, syncs: Array, most: int = SUBMITS_MOST) -> tuple[Array, Array, int]:
+    """Waits that follow at most `most` launches and precede another one with no reading of results in between; the
     launch after each; and how many waits were looked at (those that have a launch before and after)."""
     api = context.trace.api
     launching = (context.launches.kernels > 0) & ~context.graph.chains.hidden
@@ -105,7 +108,7 @@ def direct(context: Context, syncs: Array) -> tuple[Array, Array, int]:
         read = np.searchsorted(reads, begun) < np.searchsorted(reads, api["start"][later])
         inside = has_next & (before > 0)
         # The first wait of the window also counts the launches of the warm-up: only its directness can be judged.
-        few = (between >= 1) & ((between <= SUBMITS_MOST) | (np.arange(len(mine)) == 0))
+        few = (between >= 1) & ((between <= most) | (np.arange(len(mine)) == 0))
         good = inside & few & ~read
         total += int(inside.sum())
         chosen.append(mine[good])

@@ -37,7 +37,7 @@ class Slow(NamedTuple):
 def thread_contention(context: Context) -> Iterator[Finding]:
     """Fires when calls that do not wait for the device take 3 times as long while another thread is inside one. Gain: these take
     what they take alone. Weaker, where work goes through a queue: it is fetched over 10 times later than usual."""
-    threads = np.unique(context.trace.api["thread"]) if context.trace.api else np.zeros(0, np.int64)
+    threads = context.trace.api.counts("thread") if context.trace.api else {}
     if len(threads) < 2:
         return
     slow = _slow(context)

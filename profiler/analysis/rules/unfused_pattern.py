@@ -13,7 +13,7 @@ from profiler.analysis.context import Context
 from profiler.analysis.conversion import unconverted
 from profiler.analysis.eager import CALLS, eager
 from profiler.analysis.edits import fuse
-from profiler.analysis.groups import distinct, largest
+from profiler.analysis.groups import distinct, largest, sort_by
 from profiler.analysis.judge import REPEAT_MIN, Name, judged
 from profiler.analysis.shapes import BYTES, conv_work, shapes
 from profiler.findings import Finding
@@ -35,7 +35,7 @@ def unfused_pattern(context: Context) -> Iterator[Finding]:
     if "op_type" not in task:
         return
     rows = context.tasks_in_window(context.trace.tasks_of("kernel"))
-    rows = rows[np.lexsort((task["start"][rows], context.basis.lanes[rows]))]
+    rows = rows[sort_by(np.take(context.basis.lanes, rows), np.take(task["start"], rows))]
     if len(rows) < 2:
         return
     same = np.ones(len(rows) - 1, bool)
@@ -122,13 +122,14 @@ def _read_elsewhere(context: Context, rows: Array, at: Array, after: Array) -> A
     if writes is None or reads is None or not len(at):
         return np.zeros(len(at), bool)
     texts = context.trace.strings
-    correlation = column(context.trace, "task", "correlation")[rows]
     verdict: dict[tuple[int, int, int], bool] = {}
     result = np.zeros(len(at), bool)
-    for i, (head, tail) in enumerate(zip(at.tolist(), after.tolist(), strict=True)):
+    known = np.flatnonzero(writes[rows[at]] >= 0)
+    if not len(known):
+        return result
+    correlation = column(context.trace, "task", "correlation")[rows]
+    for i, head, tail in zip(known.tolist(), at[known].tolist(), after[known].tolist(), strict=True):
         written = int(writes[rows[head]])
-        if written < 0:
-            continue
         name = column(context.trace, "task", "name")[rows[head]]
         key = (int(name), written, int(reads[rows[tail]]))
         if key not in verdict:

@@ -12,7 +12,7 @@ import numpy as np
 from npu.soc import Soc
 from profiler.analysis.breakdown import in_collective
 from profiler.analysis.calls import column
-from profiler.analysis.groups import combined, kinds, narrow, numbered, order_by
+from profiler.analysis.groups import combined, kinds, narrow, numbered, order_by, stretch
 from profiler.analysis.launches import Launches
 from profiler.analysis.steps import Steps
 from profiler.trace import Array, Trace
@@ -99,6 +99,8 @@ class Basis:
         """Mask over task rows: the operator type is known and passes the test."""
         texts, number = self.types
         passed = np.array([t is not None and test(t) for t in texts], bool)
+        if not passed.any():
+            return np.zeros(len(rows), bool)
         return np.take(passed, self._stream_types if rows is self.streams else np.take(number, rows))
 
     @cached_property
@@ -108,8 +110,15 @@ class Basis:
 
     def durations(self, rows: Array) -> Array:
         """Lengths of task rows, ns."""
-        lengths: Array = np.take(self._lengths, rows).astype(np.int64, copy=False)
-        return lengths
+        here = self._in_place if rows is self.streams else rows
+        lengths: Array = self._lengths[here] if isinstance(here, slice) else np.take(self._lengths, here)
+        return lengths.astype(np.int64)
+
+    @cached_property
+    def _in_place(self) -> Array | slice:
+        """`streams` as an index: a slice where it is one stretch of the table."""
+        rows = self.streams
+        return stretch(rows) if (rows[1:] > rows[:-1]).all() else rows
 
     @cached_property
     def _lengths(self) -> Array:

@@ -20,7 +20,7 @@ from profiler import intervals
 from profiler.analysis.breakdown import Work, comm_launch
 from profiler.analysis.calls import column
 from profiler.analysis.gaps import Gaps
-from profiler.analysis.groups import changes
+from profiler.analysis.groups import changes, values_of
 from profiler.analysis.host_classes import CALLS, MARKERS, classes
 from profiler.analysis.launches import Launches
 from profiler.analysis.views.gap_floor import Floor
@@ -68,7 +68,7 @@ def gap_classes(trace: Trace, launches: Launches, idle: Gaps, device: int, floor
     """All idle intervals of a device with their reasons."""
     starts, ends = idle.starts, idle.ends
     spent: dict[str, int] = {}
-    end = _ending(trace, launches, device, ends)
+    end = _ending(trace, launches, device, idle)
 
     def put(name: str, ns: int) -> None:
         if ns:
@@ -94,7 +94,7 @@ def gap_classes(trace: Trace, launches: Launches, idle: Gaps, device: int, floor
     put("unlinked", intervals.length(within(starts[loose], ends[loose])))
     feeders = _feeders(trace)
     codes = classes(trace)
-    for thread in np.unique(end.thread[end.linked]).tolist():
+    for thread in values_of(end.thread[end.linked]).tolist():
         mine = end.linked & (end.thread == thread)
         late = within(starts[mine], launch[mine])
         left = intervals.length(late)
@@ -106,7 +106,10 @@ def gap_classes(trace: Trace, launches: Launches, idle: Gaps, device: int, floor
     on_device = within(launch[end.linked], ends[end.linked])
     waiting = _event_waits(trace, device, starts, ends, end, on_device)
     put("event", intervals.length(waiting))
-    unexplained = _per_gap(starts, intervals.subtract(on_device, waiting))
+    if rest is whole and not len(waiting.starts):  # one part an interval
+        unexplained = on_device.ends - on_device.starts
+    else:
+        unexplained = _per_gap(starts, intervals.subtract(on_device, waiting))
     dispatch = np.minimum(unexplained, floor.dispatch)
     put("dispatch", int(dispatch.sum()))
     put("unexplained", int((unexplained - dispatch).sum()))
@@ -122,8 +125,15 @@ def _per_gap(starts: Array, spans: Spans) -> Array:
     return sums
 
 
-def _ending(trace: Trace, launches: Launches, device: int, ends: Array) -> _Ends:
+def _ending(trace: Trace, launches: Launches, device: int, idle: Gaps) -> _Ends:
     """What begins at the end of each interval: a task of V1, or a collective."""
+    if trace.task and not trace.comm and (trace.task["start"][1:] > trace.task["start"][:-1]).all():
+        return _next(trace, launches, idle)
+    return _searched(trace, launches, device, idle.ends)
+
+
+def _searched(trace: Trace, launches: Launches, device: int, ends: Array) -> _Ends:
+    """The same where tasks begin at one time, out of order, or beside collectives."""
     work = Work(trace, device)
     tasks = np.flatnonzero(work.computing | work.copies)
     ops = np.flatnonzero(work.collectives)
@@ -154,6 +164,15 @@ def _ending(trace: Trace, launches: Launches, device: int, ends: Array) -> _Ends
     return _Ends(np.take(launch, found), np.where(none, -1, thread), np.take(stream, found), (thread >= 0) & ~none, none)
 
 
+def _next(trace: Trace, launches: Launches, idle: Gaps) -> _Ends:
+    """The same where only one task begins at a time: the one that follows."""
+    none = (idle.next < 0) | (np.take(trace.task["start"], idle.next) != idle.ends)
+    row = np.take(launches.row, idle.next)
+    linked = (row >= 0) & ~none
+    thread = np.where(linked, np.take(trace.api["thread"], row), -1) if trace.api else np.full(len(row), -1)
+    return _Ends(np.take(launches.time, idle.next), thread, np.take(trace.task["stream"], idle.next), linked, none)
+
+
 def _call_of(trace: Trace, ops: Array) -> Array:
     """Api row with the correlation of each comm row, -1 without one."""
     known, calls = trace.comm.get("correlation"), column(trace, "api", "correlation")
@@ -177,10 +196,12 @@ def _feeders(trace: Trace) -> dict[int, tuple[int, ...]]:
 
 def _doing(trace: Trace, codes: Array, thread: int, feeders: tuple[int, ...]) -> Iterator[tuple[str, Spans]]:
     """What a thread and those that feed it were doing, by class in order of priority."""
-    mine = {who: np.flatnonzero(trace.api["thread"] == who) for who in (thread, *feeders)}
+    mine = {who: trace.api["thread"] == who for who in (thread, *feeders)}
+    counts = np.bincount(codes, minlength=len(CALLS)).tolist()
     for number, name in enumerate(CALLS):
-        for who, rows in mine.items():
-            calls = rows[codes[rows] == number]
+        of_class = codes == number if counts[number] else None
+        for who, here in mine.items():
+            calls = np.flatnonzero(of_class & here) if of_class is not None else ()
             if len(calls):
                 yield name, intervals.union(np.take(trace.api["start"], calls), np.take(trace.api["end"], calls))
             yield from _marked(trace, name, who)

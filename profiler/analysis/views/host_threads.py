@@ -10,7 +10,7 @@ import numpy as np
 from profiler import intervals
 from profiler.analysis.calls import blocking
 from profiler.analysis.groups import changes, combined
-from profiler.analysis.host_classes import CALLS, classes
+from profiler.analysis.host_classes import classes, name_of
 from profiler.analysis.views.basis import Basis
 from profiler.trace import Array, Trace
 
@@ -72,7 +72,7 @@ def host_threads(basis: Basis) -> HostThreads:
             ApiTime(
                 int(trace.api["thread"][some[0]]),
                 trace.strings[int(trace.api["name"][some[0]])],
-                CALLS[int(kinds[some[0]])],
+                name_of(int(kinds[some[0]])),
                 len(some),
                 len(some) / basis.count,
                 int((trace.api["end"] - trace.api["start"])[some].sum()),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from profiler.analysis.groups import sort_by
 from profiler.analysis.views.basis import Basis
 from profiler.trace import Array
 
@@ -45,13 +46,14 @@ def launch_bound(basis: Basis) -> LaunchBound:
     nothing = np.zeros(0, np.int64)
     if not len(rows):
         return LaunchBound(0, 0, LAUNCH_FALLBACK, 0, *(nothing,) * 6)
-    rows = rows[np.argsort(trace.task["device"][rows], kind="stable")]
-    device = trace.task["device"][rows]
-    start, end = (trace.task[n][rows].astype(np.int64) for n in ("start", "end"))
-    call = launches.row[rows]
-    host = (trace.api["end"] - trace.api["start"])[call]
+    rows = rows[sort_by(np.take(trace.task["device"], rows))]
+    device = np.take(trace.task["device"], rows)
+    start, end = (np.take(trace.task[n], rows).astype(np.int64, copy=False) for n in ("start", "end"))
+    call = np.take(launches.row, rows)
+    returned = np.take(trace.api["end"], call)
+    host = returned - np.take(trace.api["start"], call)
     bound = np.zeros(len(rows), bool)
-    bound[1:] = (device[1:] == device[:-1]) & (launches.time[rows][1:] >= np.maximum.accumulate(end)[:-1])
+    bound[1:] = (device[1:] == device[:-1]) & (np.take(launches.time, rows)[1:] >= np.maximum.accumulate(end)[:-1])
     # A run of bound kernels begins with the kernel before its first one.
     change = np.flatnonzero(np.diff(np.concatenate(([0], bound.view(np.int8), [0]))))
     firsts, lasts = change[::2] - 1, change[1::2] - 1
@@ -62,7 +64,7 @@ def launch_bound(basis: Basis) -> LaunchBound:
         len(rows),
         int((end - start < host).sum()),
         int(np.median(host)),
-        int(np.median(start - trace.api["end"][call])),
+        int(np.median(start - returned)),
         device[firsts],
         rows[firsts],
         rows[lasts],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from profiler.analysis.breakdown import Work
+from profiler.analysis.groups import sort_by
 from profiler.trace import Array, Trace
 
 
@@ -16,7 +17,9 @@ def pairs(trace: Trace, device: int, direct: bool = True) -> tuple[Array, Array]
     task = trace.task
     kernels = Work(trace, device).computing
     rows = np.flatnonzero(task["device"] == device if direct else kernels)
-    rows = rows[np.lexsort((task["start"][rows], task["stream"][rows]))]
-    before, after = rows[:-1], rows[1:]
-    both = kernels[before] & kernels[after] & (task["stream"][before] == task["stream"][after])
-    return before[both], after[both]
+    stream = np.take(task["stream"], rows)
+    order = sort_by(stream, np.take(task["start"], rows))
+    rows, stream = rows[order], stream[order]
+    kernel = np.take(kernels, rows)
+    both = kernel[:-1] & kernel[1:] & (stream[:-1] == stream[1:])
+    return (rows[:-1], rows[1:]) if both.all() else (rows[:-1][both], rows[1:][both])

@@ -10,7 +10,7 @@ import numpy as np
 
 from npu.soc import Soc
 from profiler.analysis.calls import column
-from profiler.analysis.groups import numbered, shared_index
+from profiler.analysis.groups import numbered, one_of_each, shared_index
 from profiler.analysis.kernel_work import KernelWork, kernel_work, on_cube, peak_flops_per_ns
 from profiler.analysis.views.basis import Basis
 from profiler.trace import Array, Columns, Trace
@@ -157,10 +157,8 @@ def per_kernel(table: Columns, names: Sequence[str], rows: Array, value: Callabl
     index = shared_index(table, names)
     if index is None or not len(rows):
         return value(rows)
-    place, _ = numbered(np.take(index, rows))
-    one_of_each = np.zeros(int(place.max()) + 1, np.int64)
-    one_of_each[place] = rows
-    return np.take(value(one_of_each), place)
+    place, count = numbered(np.take(index, rows))
+    return np.take(value(rows[one_of_each(place, count)]), place)
 
 
 def _bound(trace: Trace, rows: Array) -> Array:

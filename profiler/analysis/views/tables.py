@@ -47,7 +47,7 @@ def _collectives(context: Context) -> Iterable[Row]:
         yield {
             "name": text[int(comm["name"][row])],
             "device": int(comm["device"][row]),
-            "start_ns": int(comm["start"][row]),
+            "start_ns": context.cut.back((int(comm["start"][row]),) * 2)[0],
             "time_ns": int(comm["end"][row] - comm["start"][row]),
             "transfer_ns": int(found.transfer[i]) if found.known[i] else None,
             "waiting_ns": int(found.waiting[i]) if found.known[i] else None,

@@ -65,7 +65,7 @@ function hover(x, y, event) {
 function overviewMove(event) {
   if (!(event.buttons & 1)) return;
   stopFlight();
-  const [x] = local(event, overview), span = view.to - view.from, middle = (x / view.width) * facts.latest;
+  const [x] = local(event, overview), span = view.to - view.from, middle = overviewTime(x);
   show(middle - span / 2, middle + span / 2);
 }
 

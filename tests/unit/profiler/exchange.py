@@ -72,3 +72,19 @@ class Steps:
         self.made.task("other", start, end, correlation=number, name="Notify_Wait")  # the device's side of it
         self.made.comm("op", f"{name}{number}", start, end, bytes=size, correlation=number, **own)
         self.now = end
+
+
+def waiting_for(peer: int, lag: float, steps: int = 5, compute: float = 500) -> Steps:
+    """Steps in which that peer comes `lag` after this rank; the others are there."""
+    made = Steps()
+    for _ in range(steps):
+        made.step(compute, {1: 0, 2: 0, 3: 0} | {peer: lag})
+    return made
+
+
+def transfers(length: float) -> Steps:
+    """Five steps in which nobody waits and all move data for that long."""
+    made = Steps()
+    for _ in range(5):
+        made.step(500, {1: 0, 2: 0, 3: 0}, transfer=length)
+    return made

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler.intervals import Spans, gaps, inside, intersect, length, subtract, union
+from profiler.intervals import Spans, gaps, gaps_and_next, inside, intersect, length, subtract, union
 
 
 def made(*pairs: tuple[int, int]) -> Spans:
@@ -48,6 +48,11 @@ def test_difference_cuts_holes_and_ends() -> None:
 def test_gaps_include_both_borders_of_the_window() -> None:
     assert pairs(gaps(made((2, 4), (6, 12)), 0, 10)) == [(0, 2), (4, 6)]
     assert pairs(gaps(made(), 3, 7)) == [(3, 7)]
+
+
+def test_what_ends_each_gap() -> None:
+    free, following = gaps_and_next(made((2, 4), (6, 12), (15, 16)), 3, 14)
+    assert (pairs(free), following.tolist()) == ([(4, 6), (12, 14)], [1, -1])
 
 
 def test_epoch_nanoseconds_stay_exact() -> None:

@@ -9,6 +9,7 @@ from profiler.analysis.context import Context
 from profiler.analysis.judge import settled, severity, speaks
 from profiler.findings import Finding, Gain
 from tests.made import Made
+from tests.truth.machine import Machine
 
 
 def finding(id: str, us: float, number: int = 1) -> Finding:
@@ -78,6 +79,18 @@ def test_a_layer_that_was_not_measured_says_why_and_how() -> None:
     assert states["operator"][2] == "--aic-metrics=PipeUtilization"
 
 
+def test_where_no_kernel_ran_no_switch_is_asked_for() -> None:
+    """Copies alone: what rules of kernels need was not left out, there was none."""
+    made = Made()
+    made.task("copy", 0, 10, direction="h2d", bytes=4096)
+    report = analyze(made.trace())
+    states = {c.layer: (c.state, c.why, c.switch) for c in report.checklist}
+    assert states["graph"] == states["operator"] == ("not_measured", "no kernel ran", "")
+    assert {u.need for u in report.unjudged} == {"calls", "launches"}
+    made.task("kernel", 20, 30)
+    assert {"operators", "counters", "clock"} <= {u.need for u in analyze(made.trace()).unjudged}
+
+
 def test_an_empty_trace_is_a_report_without_findings() -> None:
     report = analyze(Made().trace())
     assert (report.findings, report.breakdown, report.joint, report.quality) == ([], (), None, None)
@@ -90,3 +103,17 @@ def test_reports_carry_what_the_reader_missed() -> None:
     trace = Made().trace()
     trace.missing.append(Missing("api rows", "the capture was cut"))
     assert analyze(trace).missing == (("api rows", "the capture was cut"),)
+
+
+def test_a_value_the_host_waits_for_is_why_its_copy_blocks() -> None:
+    """Thirty flags of 4 bytes read from pageable memory: the wait is the matter, not the memory."""
+    machine = Machine()
+    for _ in range(30):
+        machine.execute([("Softmax", 200.0)])
+        machine.copy(4, "d2h", stream=1)
+        machine.made.rows["api"][-1].update(name="aclrtMemcpy", blocking=1, end=machine.made.rows["task"][-1]["end"])
+        machine.now = machine.free[1]
+        machine.work(30)
+    found = {f.id: f for f in analyze(machine.made.trace()).findings}
+    assert next(iter(found)) == "implicit-sync"
+    assert found["pageable-copy"].cause == "implicit-sync"

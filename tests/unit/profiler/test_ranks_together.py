@@ -241,13 +241,13 @@ def _later(table: Columns) -> Columns:
 
 
 def exchanging(number: int) -> Made:
-    """Six steps of 30 small collectives with rank 1 - number, which is there at once, and a kernel of 200 before them."""
+    """Six steps of 30 collectives with rank 1 - number, which is there at once, and a kernel of 200 before them."""
     steps = Steps(number)
     steps.made.meta["world_size"] = 2
     for _ in range(6):
         steps.kernel(200)
         for _ in range(30):
-            steps.collective({1 - number: 0.0}, transfer=20, size=64 << 10)
+            steps.collective({1 - number: 0.0}, transfer=20, size=2 << 20)
         steps.mark()
     return steps.made
 

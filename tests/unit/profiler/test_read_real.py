@@ -163,7 +163,7 @@ def test_counters_of_the_database_have_the_names_of_the_text_files() -> None:
 def test_level0_knows_names_and_times_only() -> None:
     trace = opened("level0/kernel_details.csv")
     assert len(trace.task) == 39 and "task_type" not in trace.task and "in_shapes" not in trace.task
-    assert (trace.task["op_type"] == -1).all()
+    assert (trace.task["op_type"] >= 0).all()  # from the names
     assert (trace.task["end"] - trace.task["start"])[0] == 50_621
 
 

@@ -14,6 +14,7 @@ from profiler.analysis.edits import DropCalls, Edit, Move, Overlap, Remove, Scal
 from profiler.analysis.graph import QUEUE
 from profiler.trace import Array
 from tests.made import Made
+from tests.unit.profiler.drawn import Row, drawn
 
 KINDS = ("kernel", "aicpu", "copy", "record", "wait")
 CALLS = (
@@ -40,38 +41,18 @@ task = st.tuples(st.integers(0, 2), st.sampled_from(KINDS), st.integers(0, 60), 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(call, max_size=12), st.lists(task, max_size=12))
-def test_a_replay_without_edits_gives_back_every_measured_time(
-    calls: Sequence[tuple[int, str, int, int, int]], tasks: Sequence[tuple[int, str, int, int, int]]
-) -> None:
+def test_a_replay_without_edits_gives_back_every_measured_time(calls: Sequence[Row], tasks: Sequence[Row]) -> None:
     """Any rows: overlapping, nested, simultaneous, empty, with contradicting correlations."""
-    made = Made()
-    for thread, name, start, length, number in calls:
-        made.api(name, start, start + length, thread=thread, correlation=number, stream=number % 3, event=number % 2)
-    for stream, kind, start, length, number in tasks:
-        made.task(
-            kind,
-            start,
-            start + length,
-            stream=stream,
-            correlation=number,
-            event=number % 2,
-            direction=1 if kind == "copy" else -1,
-        )
-    context = Context(made.trace())
+    context = Context(drawn(calls, tasks).trace())
     assert (context.replay.times() == context.graph.time).all()
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(call, max_size=10), st.lists(task, min_size=1, max_size=10), st.data())
 def test_edits_that_take_time_away_never_make_anything_later(
-    calls: Sequence[tuple[int, str, int, int, int]], tasks: Sequence[tuple[int, str, int, int, int]], data: st.DataObject
+    calls: Sequence[Row], tasks: Sequence[Row], data: st.DataObject
 ) -> None:
-    made = Made()
-    for thread, name, start, length, number in calls:
-        made.api(name, start, start + length, thread=thread, correlation=number, stream=number % 3, event=number % 2)
-    for stream, kind, start, length, number in tasks:
-        made.task(kind, start, start + length, stream=stream, correlation=number, event=number % 2)
-    context = Context(made.trace())
+    context = Context(drawn(calls, tasks).trace())
     chosen = data.draw(st.lists(st.integers(0, len(tasks) - 1), unique=True))
     dropped = data.draw(st.lists(st.integers(0, len(calls) - 1), unique=True)) if calls else []
     after = context.replay.times([Remove(rows(*chosen)), DropCalls(rows(*dropped))])

@@ -124,6 +124,17 @@ class TestNoSteadyState:
         assert (finding.id, finding.facts["steps"], finding.facts["longest_ns"]) == ("outlier-step", "10", 500_000)
         assert (finding.facts["call"], finding.facts["extra_ns"]) == ("aclrtSynchronizeStream", 400_000)
 
+    def test_one_of_four_is_an_outlier_and_two_are_not(self) -> None:
+        assert [f.id for f in said(steps_of(100, 100, 100, 500), "no-steady-state")] == ["outlier-step"]
+        assert said(steps_of(100, 500, 100, 500, 100), "no-steady-state") == []
+
+    def test_an_outlier_that_collects_garbage(self) -> None:
+        made = steps_of(*[100] * 4, 500, 100)
+        made.rows["api"] = [row for row in made.rows["api"] if row["name"] == "launch"]
+        made.marker("gc", "gc", 420, 800)
+        (finding,) = said(made, "no-steady-state")
+        assert (finding.facts["call"], finding.facts["extra_ns"]) == ("gc", 380_000)
+
     def test_near_miss_not_three_times_the_median(self) -> None:
         assert said(steps_of(*[100] * 10, 290, *[100] * 9), "no-steady-state") == []
 

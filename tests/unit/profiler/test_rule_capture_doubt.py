@@ -110,3 +110,36 @@ def test_a_step_that_works_off_what_was_launched_before_it_is_not_empty() -> Non
     made.rows["api"] = [row for row in made.rows["api"] if row["correlation"] not in (3, 4)]
     (finding,) = said(made, "capture-incomplete")
     assert finding.facts["steps"] == "3"
+
+
+class TestClocks:
+    """Twenty launches of 5, each kernel 10 behind the beginning of its launch, or before it."""
+
+    @staticmethod
+    def run(early: float, count: int = 20) -> Made:
+        made = Made()
+        made.meta["simulated"] = False
+        for number in range(20):
+            begin = 1000.0 + 100 * number
+            made.api("launch", begin, begin + 5, level="node", correlation=number)
+            start = begin - early if number < count else begin + 10
+            made.task("kernel", start, start + 20, correlation=number, op_type="Add", name=f"Add_{number}")
+        return made
+
+    def test_positive(self) -> None:
+        (finding,) = said(self.run(300), "capture-incomplete")
+        assert (finding.id, finding.severity, finding.gain) == ("capture-clock", "warning", None)
+        # Kernels end at 2620; those launched behind that are not of the window.
+        assert (finding.facts["count"], finding.facts["kernels"]) == (17, 17)
+        assert (finding.facts["median_ns"], finding.facts["longest_ns"]) == (300_000, 300_000)
+
+    def test_near_miss_as_far_as_real_clocks_err(self) -> None:
+        assert ids(self.run(25)) == []
+        assert ids(self.run(25.1)) == ["capture-clock"]
+
+    def test_near_miss_one_in_twenty(self) -> None:
+        assert ids(self.run(300, count=1)) == []
+        assert ids(self.run(300, count=3)) == ["capture-clock"]
+
+    def test_clean(self) -> None:
+        assert ids(self.run(-10)) == []

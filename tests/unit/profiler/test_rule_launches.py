@@ -250,3 +250,32 @@ class TestGraphReplayMiss:
 
     def test_clean_no_graph_at_all(self) -> None:
         assert said(stepping().made, "graph-replay-miss") == []
+
+
+class TestIdleThoughLaunched:
+    """Thirty launches, one each 100 and 98 long; kernels of 50 begin some time after the beginning of their launch."""
+
+    @staticmethod
+    def run(late: float) -> Made:
+        made = Made()
+        for number in range(30):
+            begin = 100.0 * number
+            made.api("HcclAllReduce", begin, begin + 98, correlation=number, blocking=0)
+            made.task("kernel", begin + late, begin + late + 50, correlation=number, op_type="Add", name="Add")
+        return made
+
+    def test_positive(self) -> None:
+        """From 40 on: 29 gaps of 50, of which 10 lie before the launch and 2 are the way to the device."""
+        found = {f.id: f for f in said(self.run(40), "launch-bound")}
+        facts = found["device-idle-queued"].facts
+        assert facts["idle_ns"] == 29 * 38_000 - 50_000  # without the longest gap, which may be a checkpoint
+        assert (facts["call"], facts["call_ns"]) == ("HcclAllReduce", 98_000)
+        assert found["launch-bound"].gain is not None and found["launch-bound"].gain.ns < 0.1 * 28 * 38_000
+
+    def test_near_miss_a_fifth_of_the_window(self) -> None:
+        """A fifth of 2900 is 580: 29 times 22 without a gap of 50 is 588, 29 times 21 is 559."""
+        assert "device-idle-queued" in [f.id for f in said(self.run(24), "launch-bound")]
+        assert "device-idle-queued" not in [f.id for f in said(self.run(23), "launch-bound")]
+
+    def test_clean(self) -> None:
+        assert loud(self.run(4), "launch-bound") == []

@@ -132,3 +132,53 @@ class TestHeadroom:
     def test_near_misses(self) -> None:
         assert said(self.run(used=32), "memory-trouble") == []
         assert said(self.run(user=0), "memory-trouble") == []  # not launch-bound
+
+
+class TestPool:
+    """Rule 43 where only memory was recorded: reserved bytes in MiB, samples at 20, 50 and 80 of each step of 100 us."""
+
+    @staticmethod
+    def steps(samples: list[tuple[int, int, int]], component: str = "PTA") -> Made:
+        made = Made()
+        for step, sizes in enumerate(samples):
+            made.marker("step", f"ProfilerStep#{step}", step * 100, step * 100 + 100)
+            made.task("kernel", step * 100, step * 100 + 90, op_type="Add")
+            for number, size in enumerate(sizes):
+                made.memory("sample", step * 100 + 20 + 30 * number, -1, reserved=size << 20, component=component)
+        return made
+
+    @staticmethod
+    def pool(made: Made) -> list[dict[str, object]]:
+        return [dict(f.facts) for f in loud(made, "alloc-in-loop") if f.id == "alloc-in-loop-pool"]
+
+    def test_positive(self) -> None:
+        """Each step begins with 100, gives 40 back and takes 30 again; 10 more come between steps."""
+        (facts,) = self.pool(self.steps([(100, 60, 90)] * 4))
+        assert (facts["steps"], facts["of"]) == (4, 4)
+        assert (facts["count"], facts["grown_bytes"]) == (4 + 3, (4 * 30 + 3 * 10) << 20)
+        assert (facts["released_bytes"], facts["most_bytes"]) == (4 * 40 << 20, 100 << 20)
+
+    def test_a_pool_that_only_grows_is_silent(self) -> None:
+        assert self.pool(self.steps([(100 + n, 130 + n, 160 + n) for n in range(0, 240, 60)])) == []
+
+    def test_near_miss_two_of_six_steps(self) -> None:
+        assert self.pool(self.steps([(100, 60, 100)] * 2 + [(100, 100, 100)] * 4)) == []
+
+    def test_near_miss_less_than_a_block(self) -> None:
+        made = self.steps([(100, 100, 100)] * 4)
+        for row in made.rows["memory"][1::3]:
+            row["reserved"] = (100 << 20) - 1000
+        assert self.pool(made) == []
+
+    def test_two_pools_are_told_apart(self) -> None:
+        """Samples of two steady pools take turns."""
+        made = self.steps([(100, 100, 100)] * 4)
+        for row in list(made.rows["memory"]):
+            made.rows["memory"].append(row | {"component": "GE", "reserved": 7 << 20})
+        made.rows["memory"].sort(key=lambda r: str(r["time"]).zfill(9))
+        assert self.pool(made) == []
+
+    def test_silent_where_calls_were_recorded(self) -> None:
+        made = self.steps([(100, 60, 100)] * 4)
+        made.api("launch", 1, 2)
+        assert self.pool(made) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.made import Made
+from tests.unit.profiler.eager import Eager
 from tests.unit.profiler.said import loud, said
 
 RULE = "sync-every-submit"
@@ -107,3 +108,36 @@ def test_the_device_works_on_while_the_host_waits_for_another_stream() -> None:
     made = turns()
     made.task("kernel", 0, 3000, stream=7)
     assert said(made, RULE) == []
+
+
+def several(waits: int, launches: int) -> Eager:
+    """Steps of so many waits, each behind so many kernels of 50; the host thinks 30 before it goes on."""
+    run = Eager()
+    for _ in range(5):
+        run.begin()
+        for _ in range(waits):
+            for _ in range(launches):
+                run.launch("MatMulV2", 50)
+            run.sync()
+            run.user(30)
+        run.end()
+    return run
+
+
+def test_several_waits_in_a_step_count_behind_some_launches_as_well() -> None:
+    (finding,) = loud(several(4, 10).made, RULE)
+    assert finding.facts["call"] == "aclrtSynchronizeStream"
+    assert loud(several(4, 16).made, RULE) != []
+    assert loud(several(4, 17).made, RULE) == []
+    assert loud(several(0, 0).made, RULE) == []
+
+
+def test_one_wait_in_a_step_is_the_end_of_a_batch() -> None:
+    run = Eager()
+    for _ in range(8):
+        run.begin()
+        for _ in range(10):
+            run.launch("MatMulV2", 50)
+        run.end()
+        run.user(30)
+    assert loud(run.made, RULE) == []

@@ -14,6 +14,7 @@ from profiler.ranks.places import places
 from profiler.ranks.runners import Here
 from profiler.read import open_trace
 from profiler.texts import claim
+from profiler.trace import Unreadable
 
 STEPS = (
     "Device_id,Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,"
@@ -241,3 +242,99 @@ def test_profiles_that_claim_the_same_rank_are_judged_one_by_one(tmp_path: Path)
     made, report = judged(places(tmp_path), Here())
     assert len(made) == 2 and report is None and made[0].report is not None
     assert any("2 profiles say they are rank 0" in why for _, why in made[0].report.missing)
+
+
+HEAD = "Device_id,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Input Shapes"
+
+
+def kernels_of(path: Path, *rows: str, delimiter: str = ",") -> list[int]:
+    path.write_text("\n".join((HEAD.replace(",", delimiter), *rows)), encoding="utf-8")
+    trace = open_trace(path)
+    return (trace.task["end"] - trace.task["start"]).tolist()
+
+
+def test_numbers_with_separators_for_thousands(tmp_path: Path) -> None:
+    rows = ('0,a,Add,AI_CORE,"1,790,000,000,000,000.000","1,200.500","512,1024"', "0,b,Add,AI_CORE,1790000000002000.000,900.000,512")
+    assert kernels_of(tmp_path / "op_summary_1.csv", *rows) == [1_200_500, 900_000]
+    trace = open_trace(tmp_path / "op_summary_1.csv")
+    assert trace.strings[int(trace.task["in_shapes"][0])] == "512,1024"
+
+
+def test_decimal_commas_between_semicolons(tmp_path: Path) -> None:
+    rows = ('0;a;Add;AI_CORE;1790000000000000,000;1.200,500;"512,1024"', "0;b;Add;AI_CORE;1790000000002000,000;900,250;512")
+    assert kernels_of(tmp_path / "op_summary_1.csv", *rows, delimiter=";") == [1_200_500, 900_250]
+    trace = open_trace(tmp_path / "op_summary_1.csv")
+    assert trace.strings[int(trace.task["in_shapes"][0])] == "512,1024"
+
+
+def test_rounded_times_lay_rows_one_behind_the_other(tmp_path: Path) -> None:
+    rows = tuple(f"0,{op},{op},AI_CORE,1.79E+15,{us},512" for op, us in (("Add", 30), ("TransData", 50), ("Mul", 20)) * 4)
+    assert kernels_of(tmp_path / "op_summary_1.csv", *rows) == [30_000, 50_000, 20_000] * 4
+    report = analyze(open_trace(tmp_path / "op_summary_1.csv"))
+    assert report.breakdown[0].computing == 400_000
+    assert next(f for f in report.findings if f.id == "layout-storm").facts["computing_share"] == 0.5
+
+
+def test_an_exponent_with_all_its_digits_is_a_time_like_any_other(tmp_path: Path) -> None:
+    rows = ("0,a,Add,AI_CORE,1.790000000000000500E+15,30,512", "0,b,Add,AI_CORE,1.790000000000100e+15,30,512")
+    kernels_of(tmp_path / "op_summary_1.csv", *rows)
+    trace = open_trace(tmp_path / "op_summary_1.csv")
+    assert int(trace.task["start"][1] - trace.task["start"][0]) == 99_500
+    assert not any("rounded" in m.why for m in trace.missing)
+
+
+def test_slow_launches_in_sums_of_calls(tmp_path: Path) -> None:
+    """40 us for each of 40,000; usual are 5, so 1.4 s more than that."""
+    said = calls(tmp_path, ("node", "launch", 1_600_000, 40_000), ("acl", "aclrtSynchronizeStream", 400_000, 10))
+    assert list(said) == ["slow-launches-sums"]
+    assert facts(said["slow-launches-sums"], "count", "mean_ns", "part_share") == (40_000, 40_000, 0.8)
+    gain = said["slow-launches-sums"].gain
+    assert gain is not None and (gain.ns, gain.at_most) == (1_400_000_000, True)
+
+
+@pytest.mark.parametrize(("total", "count"), [(19_900, 1000), (999 * 40, 999)])
+def test_usual_launches_and_few_ones_are_silent(tmp_path: Path, total: int, count: int) -> None:
+    assert calls(tmp_path, ("node", "launch", total, count)) == {}
+
+
+def waiting(tmp_path: Path, transit: float, count: int = 5) -> dict[str, Finding]:
+    """Sums of collectives of 50 ms each, of which so much is transfer."""
+    time = {"Elapse Time(ms)": 50.0, "Transit Time(ms)": transit, "Wait Time(ms)": 40.0, "Idle Time(ms)": 10.0 - transit}
+    every = {f"hcom_allReduce__{n}@1": {"Communication Time Info": time | {"Start Timestamp(us)": 1e15 + 6e4 * n}} for n in range(count)}
+    return found(tmp_path, "communication.json", json.dumps({"step1": {"collective": every, "p2p": {}}}))
+
+
+def test_sums_of_collectives_that_mostly_wait(tmp_path: Path) -> None:
+    said = waiting(tmp_path, 5)
+    assert list(said) == ["late-rank-in-sums"]
+    names = "count", "whole_ns", "transfer_ns", "waiting_ns", "longest_ns"
+    assert facts(said["late-rank-in-sums"], *names) == (5, 250_000_000, 25_000_000, 225_000_000, 45_000_000)
+    gain = said["late-rank-in-sums"].gain
+    assert gain is not None and (gain.ns, gain.at_most) == (225_000_000, True)
+
+
+@pytest.mark.parametrize(("transit", "count"), [(26, 5), (5, 1)])
+def test_sums_of_collectives_that_mostly_move_or_are_single(tmp_path: Path, transit: float, count: int) -> None:
+    assert "late-rank-in-sums" not in waiting(tmp_path, transit, count)
+
+
+def test_casts_are_found_by_name_where_types_of_data_are_not_known(tmp_path: Path) -> None:
+    rows = [("Cast", 30), ("MatMulV2", 60)] * 4
+    text = KERNELS + "".join(f"0,k{n},{op},AI_VECTOR_CORE,{1000 + 100 * n}.000,{us},40\n" for n, (op, us) in enumerate(rows))
+    said = found(tmp_path, "op_summary_1.csv", text)
+    assert facts(said["cast-storm"], "count", "total_ns", "pairs", "source") == (4, 120_000, 0, "-")
+
+
+@pytest.mark.parametrize("task_type", ["AI_CORE", "MIX_AIC"])
+def test_blocks_of_kernels_tell_a_larger_chip(tmp_path: Path, task_type: str) -> None:
+    """24 blocks fill a chip of 24 cores; on the default one they would not fill its 20."""
+    text = KERNELS + "".join(f"0,k{n},FlashAttentionScore,{task_type},{1000 + 410 * n}.000,400,24\n" for n in range(10))
+    assert found(tmp_path, "op_summary_1.csv", text) == {}
+    assert open_trace(tmp_path).meta["soc"] == "Ascend910B1"
+
+
+def test_archives_are_to_be_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "prof.zip").write_bytes(b"PK\x03\x04" + bytes(40))
+    with pytest.raises(Unreadable) as raised:
+        open_trace(tmp_path)
+    assert raised.value.next == "unpack prof.zip first, then give the folder it makes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -106,3 +107,15 @@ def test_the_step_of_sorted_times_is_that_of_times_in_any_order(gaps: list[tuple
     expected = [n if n >= 0 and t < borders[2 * n + 1] else -1 for n, t in zip(inside, times, strict=True)]
     assert steps.of(np.array(times, np.int64)).tolist() == expected
     assert steps.of(np.array(sorted(times), np.int64)).tolist() == [n for _, n in sorted(zip(times, expected, strict=True))]
+
+
+@pytest.mark.parametrize(("first", "warm_up"), [(109, 0), (111, 1)])
+def test_a_first_step_that_takes_a_tenth_longer_is_no_warm_up(first: int, warm_up: int) -> None:
+    """However alike the later ones are."""
+    made = Made()
+    start = 0
+    for step, length in enumerate((first, 100, 100, 100, 100, 100)):
+        made.marker("step", f"Step {step}", start, start + length)
+        made.task("kernel", start + 1, start + 50)
+        start += length
+    assert Context(made.trace()).steps.first == warm_up

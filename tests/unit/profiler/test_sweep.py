@@ -14,8 +14,8 @@ from profiler.analysis.draft import Draft
 from profiler.analysis.edits import DropCalls, Edit, Move, Overlap, Remove, Scale, SetTo, Unblock
 from profiler.analysis.graph import NEVER
 from profiler.trace import Array
-from tests.made import Made
 from tests.truth.machine import Machine, fused
+from tests.unit.profiler.drawn import Row, drawn
 
 CALLS = ("aclrtSynchronizeStream", "aclrtSynchronizeDevice", "aclrtMemcpy", "aclnnAdd", "aclnnMul", "aclrtRecordEvent")
 call = st.tuples(st.integers(0, 1), st.sampled_from(CALLS), st.integers(0, 80), st.integers(0, 20), st.integers(-1, 12))
@@ -45,15 +45,8 @@ def by_definition(draft: Draft) -> list[int]:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(call, max_size=14), st.lists(task, min_size=1, max_size=14), st.data())
-def test_any_edits_of_any_rows(
-    calls: Sequence[tuple[int, str, int, int, int]], tasks: Sequence[tuple[int, str, int, int, int]], data: st.DataObject
-) -> None:
-    made = Made()
-    for thread, name, start, length, number in calls:
-        made.api(name, start, start + length, thread=thread, correlation=number, stream=number % 3, event=number % 2)
-    for stream, kind, start, length, number in tasks:
-        made.task(kind, start, start + length, stream=stream, correlation=number, event=number % 2)
-    context = Context(made.trace())
+def test_any_edits_of_any_rows(calls: Sequence[Row], tasks: Sequence[Row], data: st.DataObject) -> None:
+    context = Context(drawn(calls, tasks).trace())
     draft = Draft(context.trace, context.launches, context.graph)
 
     def some(count: int) -> Array:
@@ -87,9 +80,12 @@ def test_launches_between_two_waits_are_one_item() -> None:
 
 def test_items_too_far_apart_for_one_running_maximum() -> None:
     """Costs that differ by more than an int64 has room for when items are lifted above each other: the same result."""
-    first = np.array([0, 3, 4])
-    shape = sweeping.Condensed(*(np.zeros(0, np.int64),) * 2, item=np.array([0, 0, 0, 1, 2, 2]), first=first,
-                               last=np.array([2, 3, 5]), chained=first, feeds=first, single=first, order=first)  # fmt: skip
     values = np.array([5, sweeping.LOW, 1 << 59, sweeping.LOW, sweeping.LOW, -3])
-    sweeping._running_maximum(values, shape, whole=False)
+    sweeping._running_maximum(values, np.array([0, 0, 0, 1, 2, 2]), 3)
     assert values.tolist() == [5, 5, 1 << 59, sweeping.LOW, sweeping.LOW, -3]
+
+
+def test_items_whose_edges_are_all_gone_add_nothing() -> None:
+    values = np.full(4, sweeping.LOW)
+    sweeping._running_maximum(values, np.array([0, 0, 1, 1]), 2)
+    assert values.tolist() == [sweeping.LOW] * 4
