@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -162,8 +163,18 @@ def _options(version: Callable[[], str] | None) -> Callable[..., None]:
 
 
 def _example_lines(examples: Sequence[tuple[str, str]]) -> str | None:
-    r"""The examples as one block; \b keeps click from filling its lines."""
+    r"""The examples as one block; \b keeps click from filling its lines. What each does stands in
+    a line of its own where one of them would not fit."""
     if not examples:
         return None
     width = max(len(line) for line, _ in examples)
-    return f"\b\n{said('Examples:')}\n" + "\n".join(f"  {line:<{width}}  {said(what)}" for line, what in examples)
+    room = shutil.get_terminal_size().columns - 4  # click's own indentation, and its margin
+    rows = [(line, said(what)) for line, what in examples]
+    fit = all(4 + width + _cells(what) <= room for _, what in rows)
+    made = (f"  {line:<{width}}  {what}" if fit else f"  {line}\n      {what}" for line, what in rows)
+    return f"\b\n{said('Examples:')}\n" + "\n".join(made)
+
+
+def _cells(text: str) -> int:
+    """Columns of a terminal: Chinese characters take two."""
+    return sum(2 if character >= "\u2e80" else 1 for character in text)

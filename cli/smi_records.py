@@ -8,7 +8,8 @@ from unicodedata import east_asian_width
 
 from cli.terminal import Language, paint
 from diag.smi.records import Device, Pool, Process, SmiText
-from diag.smi_findings import claim, find, steps, title
+from diag.smi_findings import find
+from diag.smi_words import claim, steps, title
 
 STYLE = {"critical": "red", "warning": "yellow", "note": "dim"}
 HEADS = {

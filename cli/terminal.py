@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
-import textwrap
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TextIO
 
+WIDE = "\u2e80"  # from here on characters take two columns
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+# Blanks, or a word or one wide character, with the wide marks that open and close it.
+PIECES = re.compile(rf"\s+|（?(?:[^\s{WIDE}-\U0001ffff]+|[{WIDE}-\U0001ffff])[，。、：；）！？]*")
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}  # ECMA-48 parameters
 
 
@@ -43,8 +47,28 @@ def folded(lines: list[str], width: int | None = None) -> list[str]:
     made: list[str] = []
     for line in lines:
         indent = " " * (len(line) - len(line.lstrip()) + (3 if line.lstrip()[:1].isdigit() and line[:1] == " " else 2))
-        made += textwrap.wrap(line, columns, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False) or [""]
+        made += _wrapped(line.rstrip(), columns, indent)
     return made
+
+
+def _wrapped(line: str, columns: int, indent: str) -> list[str]:
+    """One line as many: broken at blanks and between Chinese characters, never before a closing mark; a longer word stays
+    whole."""
+    made, now, used = [], "", 0
+    for piece in PIECES.findall(line):
+        wide = cells(piece)
+        if used + wide > columns and now.strip() and not piece.isspace() and now != indent:
+            made.append(now.rstrip())
+            now, used = indent, len(indent)
+        if now == indent and made and piece.isspace():
+            continue
+        now, used = now + piece, used + wide
+    return [*made, now.rstrip()]
+
+
+def cells(text: str) -> int:
+    """Columns a text takes: Chinese characters two, colour sequences none."""
+    return sum(2 if character >= WIDE else 1 for character in COLOUR.sub("", text))
 
 
 def free_path(given: Path | None, name: str, force: bool) -> Path:

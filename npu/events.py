@@ -28,6 +28,8 @@ COMM_PARTS = ("transfer", "record", "wait", "reduce")
 
 
 class Column(NamedTuple):
+    """A column of a table."""
+
     name: str
     code: str  # struct code: q int64, i int32, b int8, d float64
     text: bool = False  # an id into the strings table

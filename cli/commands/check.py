@@ -11,9 +11,11 @@ import typer
 
 from cli.common import CliError
 from cli.options import Json, Lang
-from cli.terminal import Language, folded, language, paint
+from cli.terminal import folded, language, paint
 
 if TYPE_CHECKING:
+    from diag.check import Checked
+    from diag.log_report import LogReport
     from diag.seen import Seen
 
 STYLE = {"ERROR": "red", "错误": "red", "WARNING": "yellow", "警告": "yellow"}
@@ -69,15 +71,30 @@ def check(
         seen = run_probe(seen)
     checked = run_checks(seen)
     tongue = language(lang)
+    fault = _fault(evidence or [], checked)
     if json:
         from json import dumps
 
-        print(dumps(to_json(checked, tongue.value), ensure_ascii=False, indent=2))
+        from diag.log_json import to_json as log_to_json
+
+        beside = {} if fault is None else {"log": log_to_json(fault, tongue.value)}
+        print(dumps(to_json(checked, tongue.value) | beside, ensure_ascii=False, indent=2))
     else:
         text = lines(checked, tongue.value, verbose)
-        shown = folded(text) if sys.stdout.isatty() and tongue is Language.en else text
+        if fault is not None:
+            from cli.commands.log import verdict
+
+            text = [*verdict(fault, tongue), "", *text]
+        shown = folded(text) if sys.stdout.isatty() else text
         print("\n".join(_coloured(line) for line in shown))
-    return checked.status
+    return max(checked.status, int(fault is not None))
+
+
+def _fault(evidence: list[Path], checked: Checked) -> LogReport | None:
+    """A log that was pasted together with the evidence tells a fault of its own."""
+    from diag.log_in_evidence import fault
+
+    return fault(evidence, checked) if evidence else None
 
 
 def _from_evidence(paths: list[Path], root: Path | None, env: Path | None) -> Seen:

@@ -12,7 +12,7 @@ import typer
 
 from cli.common import CliError
 from cli.options import Json, Lang
-from cli.terminal import Language, folded, language
+from cli.terminal import folded, language
 
 if TYPE_CHECKING:
     from diag.seen import Seen
@@ -48,7 +48,7 @@ def diff(
         print(json_text.dumps(to_json(hosts, found, broken, tongue.value), ensure_ascii=False, indent=2))
     else:
         text = list(lines(hosts, found, broken, tongue.value))
-        print("\n".join(folded(text) if sys.stdout.isatty() and tongue is Language.en else text))
+        print("\n".join(folded(text) if sys.stdout.isatty() else text))
     return int(bool(found or broken))
 
 

@@ -13,18 +13,21 @@ from typer.core import TyperCommand
 
 from cli.options import Json, Lang
 from cli.terminal import Language, folded, language, paint
-from diag.error_answer import Answer, Entry, answer
+from diag.error_answer import Answer, answer
 from diag.error_code import Explanation, NotFound
+from diag.error_entry import Entry
 from diag.log_report import LogReport
 
 LABELS = {
     Language.en: {"told": "In practitioners' texts", "cause": "Cause", "do": "What to do", "commands": "Commands",
                   "names": "Names", "none": "{asked!r} is no public CANN error code.", "near": "Near ones:",
-                  "form": "Public codes have six digits, from 100000 to 561115; names begin with ACL_ERROR_ or ACLNN_ERR_.",
+                  "form": "Public codes have six digits, from 100000 to 561115; names begin with ACL_ERROR_ or ACLNN_ERR_. "
+                          "Give the whole message, or its file to npu-diag log.",
                   "codes": "Codes in the text", "public": "acl reports {code}: npu-diag error {code}"},
     Language.zh: {"told": "实践文章的读法", "cause": "原因", "do": "怎么做", "commands": "命令",
                   "names": "名称", "none": "{asked!r} 不是公开的 CANN 错误码。", "near": "相近的：",
-                  "form": "公开错误码为六位数，从 100000 到 561115；名称以 ACL_ERROR_ 或 ACLNN_ERR_ 开头。",
+                  "form": "公开错误码为六位数，从 100000 到 561115；名称以 ACL_ERROR_ 或 ACLNN_ERR_ 开头。"
+                          "可给出整条消息，或把文件交给 npu-diag log。",
                   "codes": "文中的错误码", "public": "acl 报告 {code}：npu-diag error {code}"},
 }  # fmt: skip
 
@@ -56,7 +59,7 @@ def error(
         print(_as_json(found, tongue))
     else:
         lines = _told(found, tongue)
-        print("\n".join(folded(lines) if sys.stdout.isatty() and tongue is Language.en else lines))
+        print("\n".join(folded(lines) if sys.stdout.isatty() else lines))
     return int(isinstance(found, NotFound))
 
 

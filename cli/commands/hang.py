@@ -61,7 +61,7 @@ def hang(
         print(writer.dumps(_facts(found, tongue), ensure_ascii=False, indent=1))
     else:
         lines = _lines(found, tongue)
-        print("\n".join(folded(lines) if sys.stdout.isatty() and tongue is Language.en else lines))
+        print("\n".join(folded(lines) if sys.stdout.isatty() else lines))
     return int(found.hangs)
 
 

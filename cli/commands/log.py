@@ -13,6 +13,7 @@ from cli.options import Json, Lang
 from cli.terminal import Language, folded, language, paint
 
 if TYPE_CHECKING:
+    from diag.check import Checked
     from diag.log_report import Finding, LogReport
     from diag.plog import Line
 
@@ -65,21 +66,35 @@ def log(
             "name a log file or folder, for example ~/ascend/log",
         )
     tongue = language(lang)
+    host = _host(path) if report.cause is None or report.cause.cause == "follows" else None
     if json:
         import json as writer
 
         from diag.log_json import to_json
+        from diag.report import to_json as host_to_json
 
-        print(writer.dumps(to_json(report, tongue.value), ensure_ascii=False, indent=1))
+        beside = {} if host is None else {"host": host_to_json(host, tongue.value)}
+        print(writer.dumps(to_json(report, tongue.value) | beside, ensure_ascii=False, indent=1))
     else:
         lines = _lines(report, tongue)
-        print("\n".join(folded(lines) if sys.stdout.isatty() and tongue is Language.en else lines))
-    return int(report.cause is not None)
+        if host is not None:
+            from diag.report import lines as of_host
+
+            lines = [*of_host(host, tongue.value), "", *lines]
+        print("\n".join(folded(lines) if sys.stdout.isatty() else lines))
+    return int(report.cause is not None or host is not None)
+
+
+def _host(paths: list[Path]) -> Checked | None:
+    """A pasted session that is no log but says what is wrong with its host."""
+    from diag.log_in_evidence import host
+
+    return host(paths)
 
 
 def _lines(report: LogReport, tongue: Language) -> list[str]:
     label = LABELS[tongue]
-    lines = _verdict(report, tongue) if report.cause is not None else [_fine(report, tongue)]
+    lines = verdict(report, tongue) if report.cause is not None else [_fine(report, tongue)]
     if report.notes:
         lines += [f"{label['notes']}:", *(f"  - {_where(f, tongue)}" for f in report.notes)]
     counted = report.counted
@@ -95,7 +110,8 @@ def _fine(report: LogReport, tongue: Language) -> str:
     return LABELS[tongue]["fine"].format(files=report.files, lines=counted.lines, warnings=counted.warnings)
 
 
-def _verdict(report: LogReport, tongue: Language) -> list[str]:
+def verdict(report: LogReport, tongue: Language) -> list[str]:
+    """Cause, what followed, codes and steps; nothing for logs without a fault."""
     from diag.log_text import said
 
     if report.cause is None:

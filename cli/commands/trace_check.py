@@ -32,5 +32,5 @@ def check(
         print(codec.dumps(to_json(found, tongue), ensure_ascii=False, indent=1))
     else:
         text = lines(found, tongue)
-        print("\n".join(folded(text) if sys.stdout.isatty() and tongue == "en" else text))
+        print("\n".join(folded(text) if sys.stdout.isatty() else text))
     return int(found.wrong)

@@ -6,6 +6,7 @@ import json
 import struct
 from pathlib import Path
 
+from npu.acl import configured
 from npu.errors import NpuError
 from npu.runtime import log_lines
 from npu.runtime.dataset import DataBuffer
@@ -60,6 +61,8 @@ def read_config(path: str) -> dict[str, object]:
 
 def init(process: Process, thread: HostThread, config: str = "") -> None:
     wanted = read_config(config) if config else {}
+    if process.init_count == 0:
+        configured.begin(process, thread, wanted)
     process.init_count += 1
     if process.init_count > 1:
         raise NpuError("repeat_init")
@@ -75,6 +78,7 @@ def init(process: Process, thread: HostThread, config: str = "") -> None:
 def finalize(process: Process, thread: HostThread) -> None:
     if process.init_count == 0:
         raise NpuError("repeat_finalize")
+    configured.end(process)
     log_lines.finalized_with(process, process.objects.values())
     process.init_count = 0
     process.finalized = True
@@ -84,6 +88,8 @@ def finalize_reference(process: Process, thread: HostThread) -> int:
     if process.init_count == 0:
         raise NpuError("repeat_finalize")
     process.init_count -= 1
+    if process.init_count == 0:
+        configured.end(process)
     process.finalized = process.init_count == 0
     return process.init_count
 
@@ -167,6 +173,7 @@ def create_data_buffer(process: Process, thread: HostThread, data: int, size: in
 
 def destroy_data_buffer(process: Process, thread: HostThread, handle: int) -> None:
     process.drop(handle, DataBuffer)
+    process.edits += 1
 
 
 def get_data_buffer_addr(process: Process, thread: HostThread, handle: int) -> int:
@@ -184,3 +191,4 @@ def get_data_buffer_size_v2(process: Process, thread: HostThread, handle: int) -
 def update_data_buffer(process: Process, thread: HostThread, handle: int, data: int, size: int) -> None:
     buffer = process.get(handle, DataBuffer)
     buffer.data, buffer.size = data, size
+    process.edits += 1

@@ -12,14 +12,22 @@ from npu.acl import (
     blas,
     mdl,
     mdl_aipp,
+    mdl_dataset,
     mdl_desc,
     mdl_dump,
     media,
+    media_codec,
     media_desc,
+    media_vpc,
     op,
     prof,
+    prof_marks,
+    prof_operators,
+    rt_allocator,
     rt_callback,
+    rt_copy,
     rt_device,
+    rt_event,
     rt_memory,
     rt_shared,
     rt_stream,
@@ -30,8 +38,9 @@ from npu.acl import (
 from npu.acl.table import build, refusal, table
 
 MODULES: tuple[ModuleType, ...] = (
-    base, tensor, util, rt_device, rt_system, rt_memory, rt_shared, rt_stream, rt_callback, mdl, mdl_desc, mdl_aipp, mdl_dump,
-    op, blas, prof, media, media_desc,
+    base, tensor, util, rt_device, rt_system, rt_memory, rt_copy, rt_allocator, rt_shared, rt_stream, rt_event, rt_callback,
+    mdl, mdl_dataset, mdl_desc, mdl_aipp, mdl_dump, op, blas, prof, prof_marks, prof_operators,
+    media, media_desc, media_vpc, media_codec,
 )  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def get_desc(process: Process, thread: HostThread, handle: int, model_id: int) -
 
 def get_desc_from_file(process: Process, thread: HostThread, handle: int, path: str) -> None:
     desc = process.get(handle, Description)
-    desc.model, desc.path, desc.id = model.read(process, path), path, 0
+    desc.model, desc.path, desc.id = model.read(path), path, 0
 
 
 def get_desc_from_mem(process: Process, thread: HostThread, handle: int, pointer: int, size: int) -> None:

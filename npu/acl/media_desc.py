@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from npu.acl.fields import dropper, fields, maker, setter
 from npu.errors import NpuError
-from npu.runtime.dvpp import INTERPOLATIONS, MOST_ROIS, Batch, Border, Resize, Roi
 from npu.runtime.picture import PicDesc
 from npu.runtime.process import Process
 from npu.runtime.thread import HostThread
+from npu.runtime.vpc import INTERPOLATIONS, MOST_ROIS, Batch, Border, Resize, Roi
 
 GROUP = "media"
 __all__ = [
@@ -59,6 +59,11 @@ FIELDS = {
 }
 
 
+def picture(process: Process, handle: int) -> PicDesc:
+    """The picture of a handle. NpuError invalid_param."""
+    return process.get(handle, PicDesc, "invalid_param")
+
+
 def dvpp_create_batch_pic_desc(process: Process, thread: HostThread, count: int) -> int:
     if not 1 <= count <= MOST_ROIS:
         raise NpuError("invalid_param", count=count)
@@ -73,8 +78,8 @@ def dvpp_get_pic_desc(process: Process, thread: HostThread, handle: int, index: 
 
 
 def dvpp_destroy_batch_pic_desc(process: Process, thread: HostThread, handle: int) -> None:
-    for picture in process.drop(handle, Batch).pictures:
-        process.objects.pop(picture, None)
+    for one in process.drop(handle, Batch).pictures:
+        process.objects.pop(one, None)
 
 
 def dvpp_create_roi_config(process: Process, thread: HostThread, left: int, right: int, top: int, bottom: int) -> int:

@@ -1,20 +1,18 @@
-"""acl.rt: memory and copies."""
+"""acl.rt: device memory, page-locked host memory."""
 
 from __future__ import annotations
 
 from npu.cost import pages_ns
 from npu.errors import NpuError
-from npu.runtime import copy, copy_forms, device_op, host, memory, stream
+from npu.runtime import copy_forms, host, memory
 from npu.runtime.process import Process
 from npu.runtime.side import Side
 from npu.runtime.thread import HostThread
 
 GROUP = "rt"
 __all__ = [
-    "cmo_async",
     "free",
     "free_host",
-    "get_memcpy_desc_size",
     "host_get_device_pointer",
     "host_register",
     "host_register_v2",
@@ -28,23 +26,11 @@ __all__ = [
     "malloc_with_cfg",
     "mem_flush",
     "mem_invalidate",
-    "memcpy",
-    "memcpy2d",
-    "memcpy2d_async",
-    "memcpy_async",
-    "memcpy_async_with_condition",
-    "memcpy_async_with_desc",
-    "memset",
-    "memset_async",
     "pointer_get_attributes",
-    "reduce_async",
-    "set_memcpy_desc",
-    "value_wait",
-    "value_write",
 ]
 
 PAGE = 4096  # of host memory
-HOST_MAPPED, HOST_KINDS = 0, (0, 4, 8)  # aclrtHostRegisterType
+HOST_KINDS = (0, 4, 8)  # aclrtHostRegisterType
 MAPPED_FLAGS, KNOWN_FLAGS = 0x2 | 0x4, 0x1000_000E  # of host_register_v2
 ATTRIBUTES = range(4)  # aclrtMallocAttrType
 
@@ -97,8 +83,9 @@ def malloc_host(process: Process, thread: HostThread, size: int) -> int:
     if size == 0:
         raise NpuError("invalid_param", size=0)
     thread.bytes = size
+    address = host.pinned(process).alloc(size)
     thread.clock.now += pages_ns(-(-size // PAGE), "clear", "pin")
-    return host.pinned(process).alloc(size)
+    return address
 
 
 def malloc_host_with_cfg(process: Process, thread: HostThread, size: int, config: dict[str, object]) -> int:
@@ -141,86 +128,3 @@ def host_get_device_pointer(process: Process, thread: HostThread, pointer: int, 
 def pointer_get_attributes(process: Process, thread: HostThread, pointer: int) -> dict[str, object]:
     place, number, page = copy_forms.location(process, pointer)
     return {"location": {"id": number, "type": place}, "page_size": page, "rsv": [0, 0, 0, 0]}
-
-
-def memcpy(process: Process, thread: HostThread, dst: int, dst_max: int, src: int, count: int, kind: int) -> None:
-    copy.memcpy(process, thread, dst, dst_max, src, count, kind)
-
-
-def memcpy_async(
-    process: Process, thread: HostThread, dst: int, dst_max: int, src: int, count: int, kind: int, handle: int
-) -> None:
-    copy.memcpy_async(process, thread, dst, dst_max, src, count, kind, stream.of(process, thread, handle))
-
-
-def memcpy_async_with_condition(
-    process: Process, thread: HostThread, dst: int, dst_max: int, src: int, count: int, kind: int, handle: int
-) -> None:
-    copy.memcpy_async(process, thread, dst, dst_max, src, count, kind, stream.of(process, thread, handle))
-
-
-def memcpy2d(
-    process: Process, thread: HostThread, dst: int, dpitch: int, src: int, spitch: int, width: int, height: int, kind: int
-) -> None:
-    rows = copy_forms.rows(process, dst, dpitch, src, spitch, width, height, kind)
-    if rows is not None:
-        copy.do_now(process, thread, rows)
-
-
-def memcpy2d_async(
-    process: Process,
-    thread: HostThread,
-    dst: int,
-    dpitch: int,
-    src: int,
-    spitch: int,
-    width: int,
-    height: int,
-    kind: int,
-    on: int,
-) -> None:
-    where = stream.of(process, thread, on)
-    rows = copy_forms.rows(process, dst, dpitch, src, spitch, width, height, kind)
-    if rows is not None:
-        copy.queue_copy(process, thread, rows, where)
-
-
-def get_memcpy_desc_size(process: Process, thread: HostThread, kind: int) -> int:
-    return copy_forms.described_size(kind)
-
-
-def set_memcpy_desc(
-    process: Process, thread: HostThread, desc: int, kind: int, src: int, dst: int, count: int, config: int
-) -> int:
-    copy_forms.describe(process, desc, kind, src, dst, count)
-    return desc
-
-
-def memcpy_async_with_desc(process: Process, thread: HostThread, desc: int, kind: int, handle: int) -> None:
-    copy_forms.described(process, thread, desc, kind, stream.of(process, thread, handle))
-
-
-def memset(process: Process, thread: HostThread, pointer: int, limit: int, value: int, count: int) -> None:
-    memory.memset(process, thread, pointer, limit, value, count)
-
-
-def memset_async(process: Process, thread: HostThread, pointer: int, limit: int, value: int, count: int, handle: int) -> None:
-    memory.memset(process, thread, pointer, limit, value, count, stream.of(process, thread, handle))
-
-
-def value_write(process: Process, thread: HostThread, pointer: int, value: int, flag: int, handle: int) -> None:
-    device_op.value_write(process, thread, pointer, value, flag, stream.of(process, thread, handle))
-
-
-def value_wait(process: Process, thread: HostThread, pointer: int, value: int, flag: int, handle: int) -> None:
-    device_op.value_wait(process, thread, pointer, value, flag, stream.of(process, thread, handle))
-
-
-def cmo_async(process: Process, thread: HostThread, pointer: int, size: int, kind: int, handle: int) -> None:
-    device_op.cache_hint(process, thread, pointer, size, kind, stream.of(process, thread, handle))
-
-
-def reduce_async(
-    process: Process, thread: HostThread, dst: int, src: int, count: int, kind: int, dtype: int, handle: int, reserve: int
-) -> None:
-    device_op.reduce(process, thread, dst, src, count, kind, dtype, stream.of(process, thread, handle))

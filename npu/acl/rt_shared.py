@@ -50,7 +50,7 @@ def unmap_mem(process: Process, thread: HostThread, address: int) -> None:
 
 
 def mem_get_allocation_granularity(process: Process, thread: HostThread, config: dict[str, object], option: int) -> int:
-    return virtual_memory.granularity(process, config, option)
+    return virtual_memory.granularity(config, option)
 
 
 def mem_export_to_shareable_handle(process: Process, thread: HostThread, handle: int, kind: int, flags: int) -> int:
@@ -58,11 +58,11 @@ def mem_export_to_shareable_handle(process: Process, thread: HostThread, handle:
 
 
 def mem_import_from_shareable_handle(process: Process, thread: HostThread, number: int, device: int) -> int:
-    return virtual_memory.import_number(process, thread, number, device)
+    return virtual_memory.import_number(process, number, device)
 
 
 def mem_set_pid_to_shareable_handle(process: Process, thread: HostThread, number: int, pids: list[int]) -> None:
-    virtual_memory.allow(process, number, pids)
+    virtual_memory.allow(number, pids)
 
 
 def ipc_mem_get_export_key(process: Process, thread: HostThread, address: int, size: int, length: int, flags: int) -> str:

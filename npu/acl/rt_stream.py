@@ -1,55 +1,37 @@
-"""acl.rt: streams and events."""
+"""acl.rt: streams, and waiting for them and for devices."""
 
 from __future__ import annotations
 
 from npu.errors import NpuError
-from npu.runtime import context, event, stream
-from npu.runtime.event import DeviceEvent
+from npu.runtime import context, stream
 from npu.runtime.process import Process
 from npu.runtime.thread import HostThread
 
 GROUP = "rt"
 __all__ = [
-    "create_event",
-    "create_event_ex_with_flag",
-    "create_event_with_flag",
     "create_stream",
     "create_stream_with_config",
-    "destroy_event",
     "destroy_stream",
     "destroy_stream_force",
-    "event_elapsed_time",
-    "event_get_timestamp",
-    "get_event_avail_num",
-    "get_event_id",
     "get_stream_attribute",
     "get_stream_available_num",
     "get_stream_overflow_switch",
     "get_thread_last_task_id",
-    "query_event",
-    "query_event_status",
-    "query_event_wait_status",
-    "record_event",
-    "reset_event",
     "set_stream_attribute",
     "set_stream_failure_mode",
     "set_stream_overflow_switch",
     "stream_abort",
     "stream_get_id",
     "stream_query",
-    "stream_wait_event",
     "synchronize_device",
     "synchronize_device_with_timeout",
-    "synchronize_event",
-    "synchronize_event_with_timeout",
     "synchronize_stream",
     "synchronize_stream_with_timeout",
 ]
 
-COMPLETE, NOT_READY = 0, 1
+COMPLETE, NOT_READY = 0, 1  # aclrtStreamStatus
 CONTINUE_ON_FAILURE, STOP_ON_FAILURE = 0, 1
 ATTRIBUTES = {1: "failureMode", 2: "overflowSwitch", 3: "userCustomTag"}  # aclrtStreamAttr
-COUNTER_MHZ = 50  # of the system counter that time stamps count (A2; unverified)
 
 
 def create_stream(process: Process, thread: HostThread) -> int:
@@ -143,73 +125,3 @@ def stream_query(process: Process, thread: HostThread, handle: int) -> int:
 
 def stream_get_id(process: Process, thread: HostThread, handle: int) -> int:
     return stream.of(process, thread, handle).ordinal
-
-
-def create_event(process: Process, thread: HostThread) -> int:
-    return event.create(process)
-
-
-def create_event_with_flag(process: Process, thread: HostThread, flag: int) -> int:
-    return event.create(process, flag)
-
-
-def create_event_ex_with_flag(process: Process, thread: HostThread, flag: int) -> int:
-    return event.create(process, flag, captures=True)
-
-
-def destroy_event(process: Process, thread: HostThread, handle: int) -> None:
-    event.of(process, thread, handle)
-    process.drop(handle, DeviceEvent)
-
-
-def record_event(process: Process, thread: HostThread, handle: int, on: int) -> None:
-    found = event.of(process, thread, handle)
-    event.record(process, thread, found, stream.of(process, thread, on))
-
-
-def reset_event(process: Process, thread: HostThread, handle: int, on: int) -> None:
-    found = event.of(process, thread, handle)
-    stream.of(process, thread, on)
-    event.reset(process, thread, found)
-
-
-def stream_wait_event(process: Process, thread: HostThread, on: int, handle: int) -> None:
-    waiting = stream.of(process, thread, on)
-    event.stream_wait(process, thread, waiting, event.of(process, thread, handle))
-
-
-def synchronize_event(process: Process, thread: HostThread, handle: int) -> None:
-    event.synchronize(process, thread, event.of(process, thread, handle))
-
-
-def synchronize_event_with_timeout(process: Process, thread: HostThread, handle: int, timeout: int) -> None:
-    event.synchronize(process, thread, event.of(process, thread, handle), timeout)
-
-
-def query_event(process: Process, thread: HostThread, handle: int) -> int:
-    return COMPLETE if event.happened(process, thread, event.of(process, thread, handle)) else NOT_READY
-
-
-def query_event_status(process: Process, thread: HostThread, handle: int) -> int:
-    return 1 if event.happened(process, thread, event.of(process, thread, handle)) else 0
-
-
-def query_event_wait_status(process: Process, thread: HostThread, handle: int) -> int:
-    return COMPLETE if event.wait_over(process, thread, event.of(process, thread, handle)) else NOT_READY
-
-
-def event_get_timestamp(process: Process, thread: HostThread, handle: int) -> int:
-    return event.time_ns(process, thread, event.of(process, thread, handle)) * COUNTER_MHZ // 1000
-
-
-def get_event_avail_num(process: Process, thread: HostThread) -> int:
-    context.current(thread)
-    return event.available(process)
-
-
-def event_elapsed_time(process: Process, thread: HostThread, start: int, end: int) -> float:
-    return event.elapsed_ms(process, thread, event.of(process, thread, start), event.of(process, thread, end))
-
-
-def get_event_id(process: Process, thread: HostThread, handle: int) -> int:
-    return event.of(process, thread, handle).event.ordinal

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import resources
+from types import CodeType
 from typing import Any, NamedTuple
 
 from npu.acl.convert import Converter, Element, NotList, Unfit, fitting, signature
@@ -97,11 +98,13 @@ def build(function: Function, body: Callable[..., Any], module: str = "acl", lev
     full_name = f"{module}.{function.name}"
     recorded = bool(c_name)
     cost = name = -1
-    heard: object = None  # the recording that `name` is an id of
+    heard: object = None  # the recording that `name` and `site` are ids of
+    code: CodeType | None = None  # where the last call stood: most functions are called from one place again and again
+    instruction = site = -1
     getframe = sys._getframe
 
     def call(*args: object) -> Any:
-        nonlocal cost, name, heard
+        nonlocal cost, name, heard, code, instruction, site
         if not fits(args):
             if not most:
                 args = ()
@@ -112,7 +115,7 @@ def build(function: Function, body: Callable[..., Any], module: str = "acl", lev
                     args = tuple([c(a) for c, a in zip(converters, args, strict=False)])
                 except (Unfit, Element):
                     raise _mistake(full_name, converters, args) from None
-        process = processes.current()
+        process = processes.running or processes.current()
         try:
             thread = process.local.thread
         except AttributeError:
@@ -123,15 +126,21 @@ def build(function: Function, body: Callable[..., Any], module: str = "acl", lev
             cost = call_ns(c_name)
         with process.lock:
             clock, recording = thread.clock, process.recording
-            start = clock.enter()
+            start = clock.now if clock.still else clock.enter()
             listening = recording.on
             if listening:
-                thread.clear()
+                if recording is not heard:
+                    name, heard, code = recording.text(c_name), recording, None
+                thread.correlation = thread.bytes = thread.stream = thread.device = thread.event = -1  # clear(), without a call
+                thread.direction = thread.host_kind = -1
+                thread.blocking = 0
                 frame = getframe(1)
-                site = recording.sites.get(id(frame.f_code) + frame.f_lasti)
-                thread.site = recording.site(frame) if site is None else site
+                if frame.f_code is not code or frame.f_lasti != instruction:
+                    site, instruction = recording.site(frame), frame.f_lasti
+                    code = None if recording.stacks else frame.f_code  # the frames below may be others next time
+                thread.site = site
             clock.now = start + cost
-            code = 0
+            ret = 0
             try:
                 if process.on_call is not None:
                     process.on_call()
@@ -139,12 +148,10 @@ def build(function: Function, body: Callable[..., Any], module: str = "acl", lev
             except ImportError:
                 if not ending():
                     raise
-                value, code = failed(), ENDING  # a destructor calls while the interpreter goes down: a code, never an exception
+                value, ret = failed(), ENDING  # a destructor calls while the interpreter goes down: a code, never an exception
             except NpuError as error:
-                value, code = failed(), process.refuse(c_name, thread, error)
+                value, ret = failed(), process.refuse(c_name, thread, error)
             if listening:
-                if recording is not heard:
-                    name, heard = recording.text(c_name), recording
                 recording.api(
                     start,
                     clock.now,
@@ -155,15 +162,16 @@ def build(function: Function, body: Callable[..., Any], module: str = "acl", lev
                     thread.device,
                     name,
                     thread.event,
-                    code,
+                    ret,
                     thread.site,
                     level,
                     thread.direction,
                     thread.host_kind,
                     thread.blocking,
                 )
-            clock.leave()
-        return code if only_code else shape(value, code)
+            if not clock.still:
+                clock.leave()
+        return ret if only_code else shape(value, ret)
 
     call.__name__ = call.__qualname__ = function.name.rpartition(".")[2]
     call.__doc__ = f"{c_name}({function.args}) -> {function.returns}"

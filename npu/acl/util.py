@@ -62,10 +62,11 @@ def bytes_to_ptr(process: Process, thread: HostThread, data: object) -> int:
 
 def ptr_to_bytes(process: Process, thread: HostThread, pointer: int, size: int) -> bytes:
     _host_only(pointer, "ptr_to_bytes")
-    if host.pinned(process).find(pointer) is not None:
+    known = host.pinned(process).find(pointer)
+    if known is not None and pointer + size <= known[0] + known[1]:
         return ctypes.string_at(pointer, size)
-    staged = host.Staged(size)
     try:
+        staged = host.Staged(size)
         host.read(staged.address, pointer, size)
     except NpuError as error:
         raise ValueError(f"acl.util.ptr_to_bytes: no readable host memory at {pointer:#x}") from error
@@ -119,7 +120,8 @@ def _host_only(pointer: int, name: str) -> None:
         raise ValueError(f"acl.util.{name}: {pointer:#x} is {side}, copy to host memory first")
 
 
-_threads: dict[int, tuple[threading.Thread, list[str]]] = {}
+# By the system's number, which an ended thread may share with one that was started later; the oldest first.
+_threads: dict[int, list[tuple[threading.Thread, list[str]]]] = {}
 
 
 def start_thread(process: Process, thread: HostThread, *given: object) -> tuple[int, int]:
@@ -141,15 +143,15 @@ def start_thread(process: Process, thread: HostThread, *given: object) -> tuple[
     started = threading.Thread(target=run, daemon=True)
     started.start()
     number = started.ident or 0
-    _threads[number] = (started, failures)
+    _threads.setdefault(number, []).append((started, failures))
     return number, 0
 
 
 def stop_thread(process: Process, thread: HostThread, number: int) -> int:
-    entry = _threads.pop(number, None)
-    if entry is None:
+    of_number = _threads.get(number)
+    if not of_number:
         return 3  # ESRCH, as pthread_join answers for no such thread
-    running, failures = entry
+    running, failures = of_number.pop(0)
     thread.waiting = True
     try:
         running.join()

@@ -146,18 +146,6 @@ class Scheduler:
         if until > self.now:
             self.now = until
 
-    def run_until(self, done: Callable[[], bool], limit: int) -> bool:
-        """Simulate event by event until done() or limit (ns); False when it can never come or the limit came first."""
-        while not done():
-            if self._alone(limit):
-                continue
-            when = self.next_event()
-            if when < 0 or when > limit:
-                return False
-            self.now = when
-            self._finish(when)
-        return True
-
     def _alone(self, until: int) -> bool:
         """Run the next kernel from start to end in one step, where it ends by `until` and nothing else can happen before; False
         leaves all as it is. next_event and _finish come to the same while one stream is busy, in three times the time."""
@@ -273,10 +261,8 @@ class Scheduler:
         self.tasks_done += 1
         program = task.program
         if self.emit is not None:
-            row = task.row
-            if program is None:
-                name, task_type, kernel = row.name, row.task_type, row.kernel
-            else:
+            count, name, task_type, kernel, model, event, reads, writes, direction, host_kind = task.row
+            if program is not None:
                 step = program[task.step]
                 name, task_type, kernel = step.name, step.task_type, step.kernel
             self.emit(
@@ -284,20 +270,20 @@ class Scheduler:
                 when,
                 task.ready,
                 task.correlation,
-                row.bytes,
+                count,
                 self.device,
                 task.stream,
                 self.tasks_done & 0xFFFF,
                 name,
                 task_type,
                 kernel,
-                row.model,
-                row.event,
-                row.reads,
-                row.writes,
+                model,
+                event,
+                reads,
+                writes,
                 task.kind,
-                row.direction,
-                row.host_kind,
+                direction,
+                host_kind,
             )
         if program is not None:
             if task.times is not None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # the door hands these through and does not look into them
 
 @dataclass(frozen=True, slots=True)
 class ProcessInfo:
+    """One process on one device."""
+
     pid: int
     name: str  # at most 15 characters, as the process status file has it
     memory: int  # bytes held on this device
@@ -76,8 +78,8 @@ class DriverError(Exception):
         self.situation, self.facts = situation, facts
 
 
-class Queues(Protocol):
-    """Streams of an open device. Times are ns of the simulated timeline."""
+class Streams(Protocol):
+    """Streams of an open device."""
 
     def add_stream(self, number: int, priority: int = 0) -> None:
         """Make a stream of that number; lower priorities go first."""
@@ -88,21 +90,18 @@ class Queues(Protocol):
     def clear(self, number: int) -> None:
         """Forget what a stream runs and holds; whoever waits for that goes on now."""
 
-    def submit(self, number: int, task: Task, now: int) -> None:
-        """Queue a task; it cannot start before now."""
-
     def stream(self, number: int) -> Stream:
         """The state of a stream: idle, and the first failure not yet reported."""
 
 
-class Time(Protocol):
-    """Simulated time of an open device."""
+class Queues(Protocol):
+    """What streams of an open device hold. Times are ns of the simulated timeline."""
 
-    def advance(self, now: int) -> None:
-        """Simulate up to now; what is submitted later cannot change what has happened until then."""
+    def submit(self, number: int, task: Task, now: int) -> None:
+        """Queue a task; it cannot start before now."""
 
-    def next_event(self) -> int:
-        """Time of the next event, or -1 when nothing can happen without a new submission."""
+    def queued(self) -> list[tuple[int, Sequence[Task]]]:
+        """(stream, what it runs and holds, the head first) of every stream that is not idle."""
 
     def limit_kernels(self, ns: int) -> None:
         """The longest a kernel may run before it counts as hung, 0 for ever."""
@@ -111,12 +110,18 @@ class Time(Protocol):
         """Where the row of each ended task goes from now on (npu.events "task" order); None: nowhere."""
 
 
-class Store(Protocol):
-    """Memory of an open device."""
+class Time(Protocol):
+    """Simulated time of an open device, ns."""
 
-    @property
-    def changes(self) -> int:
-        """How often the set of live blocks has changed: what was looked up before still holds while this stays."""
+    def advance(self, now: int) -> None:
+        """Simulate up to now; what is submitted later cannot change what has happened until then."""
+
+    def next_event(self) -> int:
+        """Time of the next event, or -1 when nothing can happen without a new submission."""
+
+
+class Store(Protocol):
+    """Memory of an open device. Sizes in bytes."""
 
     def alloc(self, size: int, huge: bool) -> int:
         """Device address of new memory; DriverError no_memory when the capacity shared by all processes is exhausted."""
@@ -131,8 +136,22 @@ class Store(Protocol):
         """The process address where the bytes of a device address really are."""
 
 
-class Elsewhere(Protocol):
-    """Memory of an open device whose bytes lie elsewhere: mapped physical memory, what processes share."""
+class Figures(Protocol):
+    """What is known of the memory of an open device as a whole."""
+
+    @property
+    def changes(self) -> int:
+        """How often the set of live blocks has changed: what was looked up before still holds while this stays."""
+
+    def memory_info(self, attribute: int) -> tuple[int, int]:
+        """(free, total) bytes of a memory kind (aclrtMemAttr number); (0, 0) for an unknown one."""
+
+    def used(self) -> int:
+        """Bytes this process holds, in whole pages."""
+
+
+class Reserves(Protocol):
+    """Memory without an address, and addresses without memory."""
 
     def hold(self, size: int) -> None:
         """Take memory of the device without an address, in huge pages; DriverError no_memory."""
@@ -142,6 +161,10 @@ class Elsewhere(Protocol):
 
     def window(self, size: int, align: int) -> int:
         """Device addresses that are no memory yet."""
+
+
+class Elsewhere(Protocol):
+    """Memory of an open device whose bytes lie elsewhere: mapped physical memory, what processes share."""
 
     def attach(self, address: int, size: int, host: int) -> Block:
         """Make such addresses memory, with its bytes at a process address."""
@@ -156,9 +179,6 @@ class Elsewhere(Protocol):
 class Trouble(Protocol):
     """What can go wrong with an open device, above all by plan (npu.driver.fault_plan)."""
 
-    def queued(self) -> list[tuple[int, Sequence[Task]]]:
-        """(stream, what it runs and holds, the head first) of every stream that is not idle."""
-
     def on_fault(self, told: Callable[[Struck], None]) -> None:
         """Who hears of planned faults that happen; those that are there from the start are told at once."""
 
@@ -169,17 +189,11 @@ class Trouble(Protocol):
         """The device answers no more: what its streams hold fails, now and later."""
 
 
-class Handle(Queues, Time, Store, Elsewhere, Trouble, Protocol):
+class Handle(Streams, Queues, Time, Store, Figures, Reserves, Elsewhere, Trouble, Protocol):
     """One process's open device; `extra` is the runtime's own notebook for it."""
 
     device: int
     extra: dict[object, object]
-
-    def memory_info(self, attribute: int) -> tuple[int, int]:
-        """(free, total) bytes of a memory kind (aclrtMemAttr number); (0, 0) for an unknown one."""
-
-    def used(self) -> int:
-        """Bytes this process holds, in whole pages."""
 
     def close(self) -> None:
         """Give everything back."""

@@ -12,7 +12,7 @@ from npu.graph.errors import AtcError
 from npu.graph.microsoft.register import known
 from npu.graph.types import NAMES
 from npu.graph.walk import graphs, nodes
-from npu.ops.compute import MAX_NODES, ComputeError, expanded
+from npu.ops.compute_limits import MAX_NODES, ComputeError, expanded
 from npu.ops.registry import DOMAINS, supported
 
 # Operator sets the parsers of the toolkit register: ai.onnx::8 .. ai.onnx::20 at most, seen in the public operator plugins.

@@ -15,10 +15,11 @@ from npu.dtypes import DTYPES
 from npu.graph import aipp, const_to_attr, emit, fusion_result, notask, weights
 from npu.graph.aipp_config import Op, read_config
 from npu.graph.bank import found_for
+from npu.graph.declared import complete_outputs, contradictions
 from npu.graph.errors import AtcError
 from npu.graph.kernels import Members, Unit, units
 from npu.graph.options import Options
-from npu.graph.parse import Source, complete_outputs, contradictions, parse, read_checked
+from npu.graph.parse import Source, parse, read_checked
 from npu.graph.passes import constant_folding, dead_nodes, registry
 from npu.graph.passes.base import GRAPH, UB, NearMiss, Outcome, Work
 from npu.graph.plan import PLANES, Plan, Target, make_plan, unplanned

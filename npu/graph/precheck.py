@@ -11,7 +11,7 @@ from typing import Any
 from npu.graph import custom
 from npu.graph.checks import check_versions, kind_of, takes
 from npu.graph.errors import AtcError
-from npu.graph.parse import read
+from npu.graph.onnx_file import read
 from npu.graph.walk import nodes
 from npu.graph.written_out import is_written_out
 

@@ -27,7 +27,7 @@ def assign(needs: Sequence[Sequence[int]], durations: Sequence[int], single: boo
     if single or count < 3:
         return Streams((0,) * count, ())
     stream = _chains(needs, durations)
-    kept = _worthwhile(stream, needs, durations)
+    kept = _worthwhile(stream, durations)
     numbers: dict[int, int] = {0: 0}
     placed = tuple(numbers.setdefault(kept.get(s, 0), len(numbers)) for s in stream)
     return Streams(placed, _events(placed, needs))
@@ -47,7 +47,7 @@ def _chains(needs: Sequence[Sequence[int]], durations: Sequence[int]) -> list[in
     return stream
 
 
-def _worthwhile(stream: Sequence[int], needs: Sequence[Sequence[int]], durations: Sequence[int]) -> Mapping[int, int]:
+def _worthwhile(stream: Sequence[int], durations: Sequence[int]) -> Mapping[int, int]:
     """Which streams stay: those that hide enough time behind the others, the longest first; the rest goes to stream 0."""
     busy: dict[int, int] = {}
     for at, number in enumerate(stream):

@@ -13,7 +13,7 @@ from typing import Any
 from npu import om
 from npu.dtypes import DTYPES
 from npu.graph.errors import AtcError
-from npu.graph.parse import read
+from npu.graph.onnx_file import read
 from npu.graph.prototxt import Malformed, Message, parse
 
 DATA = ("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")  # of a TensorProto

@@ -28,4 +28,5 @@ def reduce_scatter(ranks: Sequence[int], at: int, size: int) -> Steps:
 
 
 def all_reduce(ranks: Sequence[int], at: int, size: int) -> Steps:
+    """Reduce-scatter, then all-gather."""
     return reduce_scatter(ranks, at, size) + all_gather(ranks, at, size)

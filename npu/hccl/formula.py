@@ -19,6 +19,7 @@ class Net(NamedTuple):
 
 
 def log2_up(p: int) -> int:
+    """ceil(log2 p)."""
     return (p - 1).bit_length()
 
 

@@ -20,7 +20,7 @@ def _rounds(p: int) -> list[int]:
     return [p >> (k + 1) for k in range(p.bit_length() - 1)]
 
 
-def _keep(position: int, distance: int, p: int) -> tuple[int, int]:
+def _keep(position: int, distance: int) -> tuple[int, int]:
     """First slice and number of slices that a position works on after the round of that distance."""
     return position // distance * distance, distance
 
@@ -34,7 +34,7 @@ def reduce_scatter(ranks: Sequence[int], at: int, size: int) -> Steps:
         step: Step = []
         for i in range(p):
             partner = i ^ distance
-            first, count = _keep(partner, distance, p)
+            first, count = _keep(partner, distance)
             step += moved(ranks[i], ranks[partner], slices[first : first + count], reduce=True)
         steps.append(step)
     return steps
@@ -48,7 +48,7 @@ def all_gather(ranks: Sequence[int], at: int, size: int) -> Steps:
     for distance in reversed(_rounds(p)):
         step: Step = []
         for i in range(p):
-            first, count = _keep(i, distance, p)
+            first, count = _keep(i, distance)
             step += moved(ranks[i], ranks[i ^ distance], slices[first : first + count])
         steps.append(step)
     return steps

@@ -8,16 +8,19 @@ from npu.hccl.transfer import Steps, moved, split
 
 
 def reduce_scatter(ranks: Sequence[int], at: int, size: int) -> Steps:
+    """Rank i of the list ends with slice i reduced: a + (p - 1)/p n b. at, size: bytes."""
     slices = split(at, size, len(ranks))
     return [[t for a in ranks for i, b in enumerate(ranks) if a != b for t in moved(a, b, [slices[i]], reduce=True)]]
 
 
 def all_gather(ranks: Sequence[int], at: int, size: int) -> Steps:
+    """Rank i starts with slice i, all end with all: a + (p - 1)/p n b. at, size: bytes."""
     slices = split(at, size, len(ranks))
     return [[t for i, a in enumerate(ranks) for b in ranks if a != b for t in moved(a, b, [slices[i]])]]
 
 
 def all_reduce(ranks: Sequence[int], at: int, size: int) -> Steps:
+    """Reduce-scatter, then all-gather."""
     return reduce_scatter(ranks, at, size) + all_gather(ranks, at, size)
 
 

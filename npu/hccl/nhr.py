@@ -22,6 +22,7 @@ def _indices(target: int, k: int, p: int) -> list[int]:
 
 
 def reduce_scatter(ranks: Sequence[int], at: int, size: int) -> Steps:
+    """Rank i of the list ends with slice i reduced: ceil(log2 p) steps. at, size: bytes."""
     p = len(ranks)
     slices = split(at, size, p)
     steps: Steps = []
@@ -35,6 +36,7 @@ def reduce_scatter(ranks: Sequence[int], at: int, size: int) -> Steps:
 
 
 def all_gather(ranks: Sequence[int], at: int, size: int) -> Steps:
+    """Rank i starts with slice i, all end with all. at, size: bytes."""
     p = len(ranks)
     slices = split(at, size, p)
     steps: Steps = []
@@ -47,6 +49,7 @@ def all_gather(ranks: Sequence[int], at: int, size: int) -> Steps:
 
 
 def all_reduce(ranks: Sequence[int], at: int, size: int) -> Steps:
+    """Reduce-scatter, then all-gather."""
     return reduce_scatter(ranks, at, size) + all_gather(ranks, at, size)
 
 

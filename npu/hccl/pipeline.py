@@ -34,4 +34,5 @@ def reduce_scatter(servers: Servers, at: int, size: int) -> Steps:
 
 
 def all_reduce(servers: Servers, at: int, size: int) -> Steps:
+    """Reduce-scatter, then all-gather."""
     return reduce_scatter(servers, at, size) + all_gather(servers, at, size)

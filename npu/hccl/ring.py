@@ -26,6 +26,7 @@ def all_gather(ranks: Sequence[int], at: int, size: int) -> Steps:
 
 
 def all_reduce(ranks: Sequence[int], at: int, size: int) -> Steps:
+    """Reduce-scatter, then all-gather."""
     return reduce_scatter(ranks, at, size) + all_gather(ranks, at, size)
 
 

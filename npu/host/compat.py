@@ -20,12 +20,13 @@ PRODUCT = re.compile(r"\((?!other)")  # a pairing of one product line only: "25.
 
 @dataclass(frozen=True, slots=True)
 class Row:
+    """One pairing of the table: `left` of a version (or range) belongs with `right` of one."""
+
     kind: str
     left: str
     left_version: str
     right: str
     right_version: str
-    relation: str
 
 
 @cache
@@ -33,8 +34,7 @@ def table() -> tuple[Row, ...]:
     """Every row of data/compatibility.csv."""
     text = resources.files("npu").joinpath("data/compatibility.csv").read_text(encoding="utf-8")
     return tuple(
-        Row(r["kind"], r["left"], r["left_version"], r["right"], r["right_version"], r["relation"])
-        for r in csv.DictReader(text.splitlines())
+        Row(r["kind"], r["left"], r["left_version"], r["right"], r["right_version"]) for r in csv.DictReader(text.splitlines())
     )
 
 

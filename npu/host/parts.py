@@ -25,6 +25,8 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class Firmware:
+    """An installed firmware."""
+
     path: str
     version: str
     package: str = ""

@@ -87,6 +87,7 @@ def wanted(preset: str, layout: str, cann: str = "", driver: str = "") -> Wanted
 
 
 def release(kind: str, version: str) -> Release:
+    """A known release of a product. CannotMake where the table has none of that version."""
     known = releases(kind)
     if version.lower() not in known:
         name = "CANN" if kind == "cann" else kind

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import prod
 
 from npu.cost.work import Work
 from npu.dtypes import NARROW
+from npu.ops.axes import across, order_of, together
 from npu.ops.node import Lowered, Node
 
 # Element types no vector instruction takes: such a kernel runs on the AI CPU.
@@ -52,17 +54,33 @@ def row(node: Node, op: str, rows: int, scratch: int = 0) -> Lowered:
     return Lowered(op, _work(node, "row", op, (biggest(node), max(rows, 1))), scratch)
 
 
+def along(node: Node, op: str, axes: Collection[int], rows: int, scratch: int = 0) -> Lowered:
+    """Along axes of the first input: as `row` where they are the last ones, else step by step (npu.ops.axes)."""
+    walk = across(node.given[0].dims, axes) if node.given else None
+    if walk is None or compute_type(node) in AICPU_ARITHMETIC:
+        return row(node, op, rows, scratch)
+    return Lowered(op, _work(node, "across", op, (biggest(node), *walk)), scratch)
+
+
 def layout(node: Node, op: str, rows: int = 1) -> Lowered:
     """Moves elements without changing them. What counts is the part that moves: the output. A change to blocks of channels moves
-    planes: images of one channel, of a filter its few taps."""
+    planes: images of one channel, of a filter its few taps; a transposition what stays together (npu.ops.axes)."""
     if compute_type(node) in AICPU_TYPES:
         return aicpu(node, op)
     if op == "TransData" and node.outputs and len(node.outputs[0].dims) == 4:
         rows = prod(node.outputs[0].dims[:2])
     moved = sum(o.elements for o in node.outputs)
     size = node.outputs[0].element_bytes if node.outputs else 4.0
+    if op == "Transpose" and node.given and node.outputs:
+        rows = moved // together(node.given[0].dims, _order(node), size)
     work = Work("layout", op, compute_type(node), (moved, max(rows, 1)), int(moved * size), write_bytes(node))
     return Lowered(op, work)
+
+
+def _order(node: Node) -> tuple[int, ...]:
+    """How a transposition orders axes: as told, else what the shapes tell; () where both shapes are alike (made contiguous)."""
+    dims, result = node.given[0].dims, node.outputs[0].dims
+    return node.ints("perm") or (order_of(dims, result) if dims != result else ())
 
 
 def fill(node: Node, op: str) -> Lowered:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from npu.ops.kernel import row
+from npu.ops.axes import left_out
+from npu.ops.kernel import along, row
 from npu.ops.node import Lower, Lowered, Node
 
 REDUCE = {
@@ -26,7 +27,8 @@ PARTIAL = 512  # bytes per partial result that blocks leave for the last step of
 def reduction(node: Node) -> Lowered:
     rows = node.outputs[0].elements if node.outputs else 1
     whole = rows == 1 and bool(node.given) and node.given[0].elements > 1
-    return row(node, REDUCE[node.op_type], rows, PARTIAL * 48 if whole else 0)
+    axes = left_out(node.given[0].dims, node.outputs[0].dims) if node.given and node.outputs else ()
+    return along(node, REDUCE[node.op_type], axes, rows, PARTIAL * 48 if whole else 0)
 
 
 def scan(node: Node) -> Lowered:

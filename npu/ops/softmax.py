@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from npu.ops.kernel import row
+from npu.ops.kernel import along, row
 from npu.ops.node import Lower, Lowered, Node
 
 NAMES = {"Softmax": "SoftmaxV2", "LogSoftmax": "LogSoftmaxV2", "Hardmax": "Hardmax"}
@@ -15,8 +15,9 @@ def softmax(node: Node) -> Lowered:
     first = node.inputs[0] if node.inputs else None
     dims = tuple(max(d, 1) for d in first.dims) if first is not None and first.dims else (1,)
     axis = node.number("axis", -1)
-    wide = dims[axis] if -len(dims) <= axis < len(dims) else 1
-    return row(node, NAMES[node.op_type], prod(dims) // wide)
+    inside = -len(dims) <= axis < len(dims)
+    wide = dims[axis] if inside else 1
+    return along(node, NAMES[node.op_type], (axis % len(dims),) if inside else (), prod(dims) // wide)
 
 
 def loss(node: Node) -> Lowered:

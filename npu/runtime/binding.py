@@ -42,6 +42,7 @@ class Binding:
         self.input_set, self.output_set = sets[0][1], sets[1][1]
         self.gear = gear
         self.changes = dev.changes if fixed else -1  # -1: open shapes and memory of other devices are looked at every time
+        self._edits = -1  # of the process, when data sets and buffers were looked at last
         self._sets = sets
         self._buffers = [
             (handle, bound.buffer, bound.buffer.data, bound.buffer.size)
@@ -54,6 +55,14 @@ class Binding:
         """Whether a new check would find the same."""
         if self.changes != self.dev.changes:
             return False
+        if self._edits != process.edits:
+            if not self._same(process):
+                return False
+            self._edits = process.edits
+        return True
+
+    def _same(self, process: Process) -> bool:
+        """Whether data sets and buffers are as they were."""
         objects = process.objects
         for handle, dataset in self._sets:
             if objects.get(handle) is not dataset:

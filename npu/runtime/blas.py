@@ -12,7 +12,7 @@ from npu.device.task import KERNEL, PLAIN, Row, Task
 from npu.dtypes import DTYPES
 from npu.errors import NpuError
 from npu.runtime.dataset import DataBuffer
-from npu.runtime.model import step_of
+from npu.runtime.kernel_step import step_of
 from npu.runtime.process import Process
 from npu.runtime.side import Side
 from npu.runtime.stream import Stream
@@ -64,7 +64,7 @@ def run(
     sizes = made.bytes()
     scalar = int(DTYPES[made.types[2]][1])
     left, right, result = (Side(process, p, n, True) for p, n in zip((a, b, c), sizes, strict=True))
-    factors = [Side(process, p, scalar, _is_device(process, p)) for p in (alpha, beta)]
+    factors = [Side(process, p, scalar, _is_device(p)) for p in (alpha, beta)]
     work = Work("matmul", "GEMM", made.types[0], (1, made.m, made.n, made.k), sizes[0] + sizes[1] + sizes[2], sizes[2])
     if made.types[0] == "int32":
         work = Work("aicpu", "GEMM", "int32", (made.m * made.n, 1), sizes[0] + sizes[1] + sizes[2], sizes[2])
@@ -88,7 +88,7 @@ def run(
     stream.submit(process, thread, task)
 
 
-def _is_device(process: Process, pointer: int) -> bool:
+def _is_device(pointer: int) -> bool:
     from npu.runtime.side import on_device
 
     if pointer == 0:

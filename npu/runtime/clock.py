@@ -29,19 +29,20 @@ def handed(mode: str) -> int:
 
 
 class HostClock:
-    """now: ns of the simulated timeline as of the last look; lag: ns by which real time ran ahead (realtime only)."""
+    """now: ns of the simulated timeline as of the last look; still: user code takes no time on it, so that enter and leave do
+    nothing; lag: ns by which real time ran ahead (realtime only)."""
 
-    __slots__ = ("_began", "_real", "_user", "lag", "mode", "now")
+    __slots__ = ("_began", "_real", "lag", "mode", "now", "still")
 
     def __init__(self, mode: str, start: int) -> None:
         self.mode, self.now, self.lag = mode, start, 0
-        self._user = mode != "model"
+        self.still = mode == "model"
         self._real = real_ns()
         self._began = self._real - start
 
     def enter(self) -> int:
         """The user's code ends, the simulator begins: user time passes onto the timeline. The time now."""
-        if self._user:
+        if not self.still:
             self.now += real_ns() - self._real
         return self.now
 
@@ -53,12 +54,12 @@ class HostClock:
                 real_sleep(ahead / 1e9)
             else:
                 self.lag = max(self.lag, -ahead)
-        if self._user:
+        if not self.still:
             self._real = real_ns()
 
     def peek(self) -> int:
         """The time now as the script's own clock functions show it, without a call being made."""
-        return self.now + (real_ns() - self._real) if self._user else self.now
+        return self.now if self.still else self.now + (real_ns() - self._real)
 
     def reach(self, ns: int) -> None:
         """The thread goes on because of something that happened at ns: it cannot be earlier."""

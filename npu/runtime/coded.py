@@ -78,6 +78,7 @@ def jpeg_frame(data: bytes) -> Frame:
 
 
 def png_frame(data: bytes) -> Frame:
+    """The picture of PNG data. NpuError as of png_info."""
     return Frame(RGB, [decode(data, "RGB")])
 
 

@@ -6,7 +6,7 @@ from npu.device.memory import BASE, DEVICE_SHIFT
 from npu.driver.door import Handle
 from npu.errors import NpuError
 from npu.runtime import log_lines
-from npu.runtime.process import Process
+from npu.runtime.process import Process, started
 from npu.runtime.stream import Stream
 from npu.runtime.thread import HostThread
 
@@ -39,6 +39,7 @@ def contexts(process: Process, device: int) -> list[Context]:
 
 
 def primary(process: Process, device: int) -> Context | None:
+    """The primary context of a device by logical id; None while nobody has opened the device."""
     return next((c for c in contexts(process, device) if c.primary), None)
 
 
@@ -91,8 +92,22 @@ def destroy(process: Process, context: Context) -> None:
     process.objects.pop(context.handle, None)
 
 
+class Default:
+    """The device of threads that have chosen none, as acl.json names it; -1 when it names none."""
+
+    def __init__(self) -> None:
+        self.device = -1
+
+
 def current(thread: HostThread) -> Context:
-    """The thread's context; NpuError no_context."""
-    if thread.context is None or not thread.context.alive:
+    """The thread's context; one that has never had any gets that of the default device. NpuError no_context, those of opening."""
+    context = thread.context
+    if context is None:
+        process = started()
+        wanted = -1 if process is None else process.one(Default).device
+        if process is not None and wanted >= 0:
+            set_device(process, thread, wanted)
+            context = thread.context
+    if context is None or not context.alive:
         raise NpuError("no_context")
-    return thread.context
+    return context

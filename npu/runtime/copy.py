@@ -20,14 +20,14 @@ from npu.runtime.wait import wait
 
 H2H, H2D, D2H, D2D = range(4)
 DEFAULT = 4  # kind: the addresses decide
-KINDS = {0: H2H, 1: H2D, 2: D2H, 3: D2D, 5: H2D, 6: D2D, 7: D2D}
+KINDS = {0: H2H, 1: H2D, 2: D2H, 3: D2D, 5: H2D, 6: D2D, 7: D2D}  # aclrtMemcpyKind
 PAGEABLE, PINNED = 0, 1
 MOST_CHECKED = 1024  # copies that are remembered
 
 
 class Copy:
-    """A checked copy: both ends, direction, and how its bytes move. Its last `count` byte ends `reach` bytes behind the start
-    on each side (more than count for copies of rows)."""
+    """A checked copy: both ends, direction, and how its bytes move. dst_reach, src_reach: bytes from the start of each side to
+    behind its last byte (more than count for copies of rows)."""
 
     def __init__(self, process: Process, dst: int, src: int, count: int, kind: int, dst_reach: int, src_reach: int) -> None:
         if dst == 0 or src == 0:
@@ -148,6 +148,7 @@ def _between(dst: int, src: int, count: int) -> None:
 
 
 def nothing_to_do(dst: int, src: int, count: int) -> bool:
+    """Whether a copy moves nothing: no bytes, or onto itself."""
     return count == 0 or (dst == src and dst != 0)
 
 

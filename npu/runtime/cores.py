@@ -41,10 +41,12 @@ def of_device(process: Process, device: int, kind: int) -> int:
 
 
 def limit_device(process: Process, device: int, kind: int, value: int) -> None:
+    """Let all streams of a device use at most so many cores of a kind. NpuError no_context, invalid_param."""
     _limits(process, device)[kind] = checked(process, kind, value)
 
 
 def free_device(process: Process, device: int) -> None:
+    """Take the limits of a device away. NpuError no_context."""
     _limits(process, device).clear()
 
 

@@ -42,16 +42,19 @@ def create(process: Process, flag: int | None = None, captures: bool = False) ->
 
 
 def of(process: Process, thread: HostThread, handle: int) -> DeviceEvent:
+    """The event of a handle, noted as what the call is about. NpuError for a handle that is none."""
     found = process.get(handle, DeviceEvent)
     thread.event = found.event.ordinal
     return found
 
 
 def record(process: Process, thread: HostThread, event: DeviceEvent, stream: Stream) -> None:
+    """Queue a record of the event on a stream: it has happened when the stream comes to it."""
     queue(process, thread, stream, RECORD, RECORD_NS, "EVENT_RECORD", event=event.event)
 
 
 def reset(process: Process, thread: HostThread, event: DeviceEvent) -> None:
+    """Make an event one that has not happened, as of the host's present."""
     process.advance(thread.clock.now)
     event.event.reset()
     if process.hazards is not None:

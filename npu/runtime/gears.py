@@ -137,7 +137,8 @@ def output_dims(path: str, gear: int) -> tuple[tuple[int, ...], ...]:
     """The dims of all outputs under a gear, found by running the model's arithmetic once on zeros. NpuError model_data."""
     import numpy as np
 
-    from npu.ops.compute import ComputeError, Session
+    from npu.ops.compute import Session
+    from npu.ops.compute_limits import ComputeError
 
     model = om.load(path)
     chosen = model.gears[gear]

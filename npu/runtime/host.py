@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import mmap
 import os
 
 from npu.errors import NpuError
@@ -15,6 +16,7 @@ from npu.runtime.pinned import Pinned
 from npu.runtime.process import Process
 
 _libc = ctypes.CDLL(None, use_errno=True)
+LARGE = 1 << 26  # bytes from which on memory is taken in pages: clearing it all would cost more than the copy
 
 
 class _Span(ctypes.Structure):
@@ -55,11 +57,19 @@ def pinned(process: Process) -> Pinned:
     return process.pinned
 
 
+def _pages(count: int) -> ctypes.c_char:
+    """Memory of which only what is written exists. NpuError host_memory."""
+    try:
+        return ctypes.c_char.from_buffer(mmap.mmap(-1, count))
+    except (OSError, OverflowError) as error:
+        raise NpuError("host_memory", size=count) from error
+
+
 class Staged:
-    """A private copy of host bytes, taken when an asynchronous copy was queued."""
+    """A private copy of host bytes, taken when an asynchronous copy was queued. NpuError host_memory: more than there can be."""
 
     __slots__ = ("_buffer", "address")
 
     def __init__(self, count: int) -> None:
-        self._buffer = (ctypes.c_char * count)()
+        self._buffer = (ctypes.c_char * count)() if count < LARGE else _pages(count)
         self.address = ctypes.addressof(self._buffer)

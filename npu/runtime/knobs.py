@@ -13,7 +13,7 @@ CLOCKS = ("hybrid", "model", "realtime")
 
 @dataclass(frozen=True, slots=True)
 class Knobs:
-    """clock: NPU_CLOCK; compute: NPU_COMPUTE (off skips arithmetic); patch_time: NPU_PATCH_TIME;
+    """clock: NPU_CLOCK; compute: NPU_COMPUTE (off skips arithmetic);
     visible: ASCEND_RT_VISIBLE_DEVICES as written, None when unset; epoch: NPU_EPOCH, unix ns of time zero shared by a job;
     patience: NPU_PATIENCE, real seconds a late rank of a job is waited for; stacks: NPU_STACKS=1, the whole Python stack with
     each recorded call; hazards: NPU_HAZARDS=1, look for accesses that nothing orders; memory_limit: ACL_RT_MEM_MAX_SIZE, bytes a
@@ -22,7 +22,6 @@ class Knobs:
 
     clock: str = "hybrid"
     compute: bool = True
-    patch_time: bool = True
     visible: str | None = None
     epoch: int | None = None
     patience: float = 60.0
@@ -43,7 +42,6 @@ class Knobs:
         return cls(
             clock,
             env.get("NPU_COMPUTE", "").lower() not in ("off", "0"),
-            env.get("NPU_PATCH_TIME", "1") != "0",
             env.get("ASCEND_RT_VISIBLE_DEVICES"),
             int(epoch) if epoch.isdigit() else None,
             float(patience) if patience.replace(".", "", 1).isdigit() else 60.0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from npu.errors import NpuError
 from npu.runtime.process import Process
@@ -58,7 +58,7 @@ class Frame:
     """The values of a picture: planes[0] is luma (h, w) or colour (h, w, 3 in the order R, G, B), planes[1] U and V (h, w, 2)."""
 
     kind: str
-    planes: list[Any]
+    planes: list[Plane]
 
     @property
     def width(self) -> int:
@@ -77,6 +77,7 @@ def format_of(number: int) -> Format:
 
 
 def aligned(value: int, step: int) -> int:
+    """The smallest multiple of step that is not below value."""
     return -(-value // step) * step
 
 
@@ -130,7 +131,7 @@ def memory(process: Process, desc: PicDesc) -> Side:
     return Side(process, desc.data, desc.size, True)
 
 
-def planes(buffer: Any, desc: PicDesc, form: Format) -> list[Any]:
+def planes(buffer: Plane, desc: PicDesc, form: Format) -> list[Plane]:
     """Views of the planes within a flat array of a picture's bytes, in the order they have in memory."""
     width, height, stride, rows = desc.width, desc.height, desc.width_stride, desc.height_stride
     first = buffer[: stride * rows].reshape(rows, stride)

@@ -21,8 +21,11 @@ class Pinned:
         self._mapped: set[int] = set()  # registered blocks the device may use by their own address
 
     def alloc(self, size: int) -> int:
-        """New memory of the runtime's own; readable and writable by ctypes and numpy."""
-        memory = mmap.mmap(-1, max(1, size))
+        """New memory of the runtime's own; readable and writable by ctypes and numpy. NpuError host_memory."""
+        try:
+            memory = mmap.mmap(-1, max(1, size))
+        except (OSError, OverflowError) as error:
+            raise NpuError("host_memory", size=size) from error
         address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         self._add(address, size, memory)
         return address

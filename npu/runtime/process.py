@@ -92,6 +92,7 @@ class Process:
         self.rates: dict[tuple[str, bool], tuple[int, float]] = {}  # what copies cost here, by direction and pageable host memory
         self.temporary: list[str] = []  # files to remove when the process ends
         self.objects: dict[int, object] = {}
+        self.edits = 0  # how often a data set or a data buffer has changed or gone
         self.on_failure: Failed | None = None  # hears of failed tasks before their error is reported
         self._ones: dict[type, Any] = {}
         self._next_handle = _HANDLE_START
@@ -356,30 +357,30 @@ def _planned() -> tuple[Planned, ...]:
     return of()
 
 
-_process: Process | None = None
+running: Process | None = None  # for those who ask at every call; current() for all others
 
 
 def current() -> Process:
     """The process state, made at the first use; a forked child starts anew ("not initialised"). A variable of ours that cannot be
     used ends the script with 2 and two lines."""
-    global _process
-    if _process is None:
+    global running
+    if running is None:
         try:
-            _process = Process()
+            running = Process()
         except ValueError as error:
             print(f"npu: {error}\n  next: correct the variable, or unset it", file=sys.stderr)
             raise SystemExit(2) from None
-    return _process
+    return running
 
 
 def started() -> Process | None:
     """The process state if there is one already."""
-    return _process
+    return running
 
 
 def _forget() -> None:
-    global _process
-    _process = None
+    global running
+    running = None
 
 
 os.register_at_fork(after_in_child=_forget)

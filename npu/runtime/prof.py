@@ -33,13 +33,14 @@ class Config:
 
 
 @dataclass
-class Subscription:
-    """Operator times of one model go to a file descriptor, in a thread of their own: a full pipe must not stop the stack."""
+class Pipe:
+    """Operator times of the subscribed models go to a file descriptor, in a thread of their own: a full pipe must not stop the
+    stack. opened: which file it was then, as (device, inode)."""
 
-    model: int
     fd: int
+    opened: tuple[int, int]
+    models: set[int] = field(default_factory=set)
     pending: queue.SimpleQueue[bytes | None] = field(default_factory=queue.SimpleQueue)
-    writer: threading.Thread | None = None
 
 
 class Profiling:
@@ -50,7 +51,7 @@ class Profiling:
         self.folder: str | None = None
         self.running: Config | None = None
         self.options: dict[int, str] = {}
-        self.subscribed: dict[int, Subscription] = {}
+        self.subscribed: dict[int, Pipe] = {}
         self.sink: Sink | None = None
         self.alone = False
 
@@ -175,30 +176,43 @@ def finalize(process: Process, thread: HostThread) -> None:
 
 
 def subscribe(process: Process, model_id: int, fd: int) -> None:
-    """Send the operator times of a model to a file descriptor. NpuError prof_conflict, prof_repeat, model_id."""
+    """Send the operator times of a model to a file descriptor. NpuError prof_conflict, prof_repeat, model_id, invalid_param
+    when nothing is open there."""
     mine = process.one(Profiling)
     loaded = model.of(process, model_id)
     if mine.folder is not None:
         raise NpuError("prof_conflict")
     if model_id in mine.subscribed:
         raise NpuError("prof_repeat", model=model_id)
-    made = mine.subscribed[model_id] = Subscription(model_id, fd)
-    made.writer = threading.Thread(target=_write, args=(made,), daemon=True, name="npu-prof-pipe")
-    made.writer.start()
+    pipe = next((p for p in mine.subscribed.values() if p.fd == fd), None)
+    if pipe is None:
+        try:
+            pipe = Pipe(fd, _file(fd))
+        except OSError as error:
+            raise NpuError("invalid_param", fd=fd, reason=error.strerror or str(error)) from error
+        threading.Thread(target=_write, args=(pipe,), daemon=True, name="npu-prof-pipe").start()
+    pipe.models.add(model_id)
+    mine.subscribed[model_id] = pipe
+    pending = pipe.pending
 
     def heard(which: LoadedModel, times: Sequence[tuple[int, int]]) -> None:
-        made.pending.put(b"".join(records(which, times)))
+        pending.put(b"".join(records(which, times)))
 
     loaded.heard = heard
 
 
 def unsubscribe(process: Process, model_id: int) -> None:
-    """End that; what was measured has been written then, unless nobody reads. NpuError invalid_param when not subscribed."""
-    found = process.one(Profiling).subscribed.pop(model_id, None)
-    if found is None:
+    """End that, also for a model that was unloaded; the last one of a pipe ends it, so that its reader sees the end of the file
+    after what was measured. NpuError invalid_param when not subscribed."""
+    pipe = process.one(Profiling).subscribed.pop(model_id, None)
+    if pipe is None:
         raise NpuError("invalid_param", model=model_id, reason="the model is not subscribed")
-    model.of(process, model_id).heard = None
-    found.pending.put(None)
+    loaded = process.one(Models).by_id.get(model_id)
+    if loaded is not None:
+        loaded.heard = None
+    pipe.models.discard(model_id)
+    if not pipe.models:
+        pipe.pending.put(None)
 
 
 def records(loaded: LoadedModel, times: Sequence[tuple[int, int]]) -> list[bytes]:
@@ -210,17 +224,33 @@ def records(loaded: LoadedModel, times: Sequence[tuple[int, int]]) -> list[bytes
     return made
 
 
-def _write(subscription: Subscription) -> None:
-    """The writer thread: until the subscription ends or nobody reads any more."""
+def _file(fd: int) -> tuple[int, int]:
+    """Which file is open there. OSError when none is."""
+    found = os.fstat(fd)
+    return found.st_dev, found.st_ino
+
+
+def _write(pipe: Pipe) -> None:
+    """The writer thread: until the last subscription ends or nobody reads any more."""
     while True:
-        data = subscription.pending.get()
-        if data is None:
-            return
+        data = pipe.pending.get()
         try:
+            if data is None:
+                return _end(pipe)
             while data:
-                data = data[os.write(subscription.fd, data) :]
+                data = data[os.write(pipe.fd, data) :]
         except OSError:
             return
+
+
+def _end(pipe: Pipe) -> None:
+    """Close the writing end as the profiler does, under a number that stays open: scripts close it once more. A number that
+    the script itself has closed, and that may stand for another file by now, is left alone."""
+    if _file(pipe.fd) != pipe.opened:
+        return
+    nothing = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    os.dup2(nothing, pipe.fd)
+    os.close(nothing)
 
 
 @dataclass(frozen=True, slots=True)

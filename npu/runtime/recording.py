@@ -32,8 +32,8 @@ class Recording:
         self._said: dict[int, str] = {}  # the same the other way round, as of the last question
         self._turned = 0  # how many of them
         self.rows: dict[tuple[int, ...], Row] = {}
-        self.sites: dict[int, int] = {}
-        self._codes: dict[int, object] = {}  # keeps the code objects alive whose addresses are in the keys of sites
+        self._sites: dict[int, int] = {}
+        self._codes: dict[int, object] = {}  # keeps the code objects alive whose addresses are in the keys of _sites
         self.correlation = count(1).__next__  # a new id that ties a call to the tasks it launches
 
     def listen(self, sink: Sink | None) -> None:
@@ -68,24 +68,24 @@ class Recording:
         return self._said.get(number, "")
 
     def site(self, frame: FrameType | None) -> int:
-        """The id of the call site "file:line" of a frame, looked up in `sites` by code and instruction: hashing a code object or
-        asking for the line number would cost more than all the rest of recording a call. The instruction's offset lies within
-        the memory of its code object, so that the sum of address and offset is one site's alone."""
+        """The id of the call site "file:line" of a frame, looked up by code and instruction: hashing a code object or asking for
+        the line number would cost more than all the rest of recording a call. The instruction's offset lies within the memory of
+        its code object, so that the sum of address and offset is one site's alone."""
         if frame is None or not self.on:
             return -1
         if self.stacks:
             return self._stack(frame)
         code = frame.f_code
         key = id(code) + frame.f_lasti
-        found = self.sites.get(key)
+        found = self._sites.get(key)
         if found is None:
             self._codes[id(code)] = code
-            found = self.sites[key] = self.text(f"{code.co_filename}:{frame.f_lineno}")
+            found = self._sites[key] = self.text(f"{code.co_filename}:{frame.f_lineno}")
         return found
 
     def _stack(self, frame: FrameType) -> int:
         """The id of a call site with its frames: "file:line", then a line "file:line function" for each frame, the innermost
-        first. `sites` stays empty, so that this is asked at every call."""
+        first."""
         at: FrameType | None = frame
         places: list[int] = []
         while at is not None and len(places) < MOST_FRAMES:

@@ -28,8 +28,9 @@ def nominal_ns(process: Process, direction: str, pageable: bool, count: int) -> 
 
 
 class Side:
-    """Checked when it is made: NpuError not_device_memory, wrong_side, overrun. pinned: the runtime owns the host memory, so it
-    is safe to touch; memory keeps that alive. dev is None for host memory. kernel: a kernel uses it, not a copy."""
+    """So many bytes at an address. They are checked when it is made: NpuError not_device_memory, wrong_side, overrun. pinned: the
+    runtime owns all of the host memory, so it is safe to touch; memory keeps that alive. dev is None for host memory. kernel: a
+    kernel uses it, not a copy."""
 
     __slots__ = ("address", "block", "dev", "kernel", "memory", "offset", "pinned")
 
@@ -56,8 +57,8 @@ class Side:
         known = process.pinned.find(address)
         if on_device and (known is None or not process.pinned.is_mapped(known[0])):
             raise NpuError("not_device_memory", pointer=address, bytes=count, fate="it is a host address")
-        if known is None:
-            self.pinned = False
+        if known is None or address + count > known[0] + known[1]:
+            self.pinned = False  # what runs over the end of a block is the script's as any other: nobody knows what lies there
         else:
             self.memory = known[2]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from npu.device.task import KERNEL, PLAIN, Row, Step, Task
 from npu.dtypes import DTYPES
 from npu.errors import NpuError
 from npu.runtime.dataset import DataBuffer
-from npu.runtime.model import step_of
+from npu.runtime.kernel_step import step_of
 from npu.runtime.process import Process
 from npu.runtime.side import Side
 from npu.runtime.stream import Stream
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from npu.ops.single import Tensor, Value
 
 HOST_PLACED = 1  # ACL_MEMTYPE_HOST
+DEEPEST = 2  # folders below the one a script names that are looked into for operator models
 
 
 class OpAttr:
@@ -61,11 +63,21 @@ def set_folder(process: Process, path: str) -> None:
     if mine.folder is not None:
         raise NpuError("repeat", what="acl.op.set_model_dir")
     folder = Path(path)
-    if not folder.is_dir():
+    if not os.path.isdir(path):
         raise NpuError("invalid_file", path=path, reason="no such folder")
-    for file in sorted(folder.rglob(f"*{om.SUFFIX}")):
+    for file in _model_files(folder):
         add_model(process, str(file))
     mine.folder = folder
+
+
+def _model_files(folder: Path) -> list[Path]:
+    """The model files in a folder and two levels below it, as deep as the stack looks; what cannot be listed is passed over."""
+    found = []
+    for at, inner, files in os.walk(folder):
+        found += [Path(at) / name for name in files if name.endswith(om.SUFFIX)]
+        if len(Path(at).parts) - len(folder.parts) == DEEPEST:
+            inner.clear()
+    return sorted(found)
 
 
 def add_model(process: Process, path: str) -> None:
@@ -111,7 +123,8 @@ def _prepare(
     process: Process, mine: Library, op: str, ins: Sequence[Tensor], outs: Sequence[Tensor], values: dict[str, Value]
 ) -> Prepared:
     from npu.ops import single
-    from npu.ops.compute import ComputeError, build
+    from npu.ops.compute import build
+    from npu.ops.compute_limits import ComputeError
 
     try:
         proto, lowered = single.build(op, ins, outs, values)
@@ -188,7 +201,7 @@ def _run(made: Prepared, sides: Sequence[tuple[Side | None, int]], target: Side)
         return
     import numpy as np
 
-    from npu.ops.compute import TIME_LIMIT, ComputeError
+    from npu.ops.compute_limits import TIME_LIMIT, ComputeError
 
     feeds: dict[str, Any] = {}
     for name, (side, count), (dtype, dims) in zip(made.names, sides, made.in_types, strict=True):

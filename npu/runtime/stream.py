@@ -82,7 +82,8 @@ def of(process: Process, thread: HostThread, handle: int) -> Stream:
     """The stream of a handle; 0 is the current context's default stream. NpuError no_context, invalid_handle."""
     context = thread.context
     if handle:
-        stream = process.get(handle, Stream)
+        found = process.objects.get(handle)
+        stream = found if found.__class__ is Stream else process.get(handle, Stream)
         if stream.context is not context:
             _foreign(stream, context)
     else:

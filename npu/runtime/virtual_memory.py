@@ -96,7 +96,7 @@ def _place(config: dict[str, object]) -> tuple[int, int]:
     return kind, number
 
 
-def granularity(process: Process, config: dict[str, object], option: int) -> int:
+def granularity(config: dict[str, object], option: int) -> int:
     """Smallest or recommended unit of physical memory, bytes. NpuError invalid_param."""
     _place(config)
     if option not in (0, 1):
@@ -108,7 +108,7 @@ def granularity(process: Process, config: dict[str, object], option: int) -> int
 def malloc(process: Process, thread: HostThread, size: int, config: dict[str, object], flags: int) -> int:
     """A handle of new physical memory on a device. NpuError invalid_param, no_memory, invalid_device."""
     _, number = _place(config)
-    if size == 0 or size % granularity(process, config, 0) or flags:
+    if size == 0 or size % granularity(config, 0) or flags:
         raise NpuError("invalid_param", size=size, flags=flags)
     dev = process.devices.get(process.physical(number))
     if dev is None:
@@ -184,7 +184,7 @@ def _key(number: int) -> str:
     return f"npu-physical-{number}"
 
 
-def import_number(process: Process, thread: HostThread, number: int, device: int) -> int:
+def import_number(process: Process, number: int, device: int) -> int:
     """A handle of another process's physical memory. NpuError ipc_key, no_context."""
     dev = process.devices.get(process.physical(device))
     if dev is None:
@@ -193,6 +193,6 @@ def import_number(process: Process, thread: HostThread, number: int, device: int
     return process.register(Physical(dev, facts.size, shared.fd(_key(number)), _key(number), own=False))
 
 
-def allow(process: Process, number: int, pids: list[int]) -> None:
+def allow(number: int, pids: list[int]) -> None:
     """Let further processes import it. NpuError ipc_key."""
     shared.allow(_key(number), pids)

@@ -1,5 +1,6 @@
 """The script's own clock: time.time, perf_counter, monotonic (and _ns), datetime.now and time.sleep answer on the simulated
-timeline. Modules that time locks and queues are imported first and keep the real clock, so their time-outs stay real."""
+timeline. Modules that time locks, queues and sockets keep the real clock, so their time-outs stay real: some are imported first,
+others are known by their names when they ask."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import datetime
 import queue  # noqa: F401
 import selectors  # noqa: F401
 import subprocess  # noqa: F401
+import sys
 import threading  # noqa: F401
 import time
 from collections.abc import Callable
@@ -23,6 +25,8 @@ _real = {
 }
 _zero_unix = _real["time_ns"]()
 _zero_monotonic = _real["monotonic_ns"]()
+MOMENT = 0.02  # s of real time that a sleep leaves to threads which are behind it
+WAITING = ("multiprocessing", "asyncio")  # packages that look at time.monotonic to see when a wait for something real is over
 
 
 def _now() -> int:
@@ -35,6 +39,14 @@ def _now() -> int:
     return process.thread().clock.peek()
 
 
+def _monotonic() -> float:
+    """Seconds since an arbitrary moment; the real ones for whoever waits for other processes, pipes and sockets."""
+    asking = str(sys._getframe(1).f_globals.get("__name__"))
+    if asking.partition(".")[0] in WAITING:
+        return float(_real["monotonic"]())
+    return float(_zero_monotonic + _now()) / 1e9
+
+
 def _offset() -> int:
     """Unix ns of time zero."""
     process = started()
@@ -43,14 +55,20 @@ def _offset() -> int:
 
 def _sleep(seconds: float) -> None:
     """Simulated time passes; ValueError for a negative length, as the real one. Before the stack is used, and so in every tool
-    the script starts, the sleep is real: what polls there waits for real things."""
+    the script starts, the sleep is real: what polls there waits for real things.
+
+    While another thread is behind the end of the sleep, a moment of real time passes as well, never more than the sleep: a thread
+    that polls a flag would else have slept a thousand times before the one that sets it has got to it."""
     process = started()
     if process is None:
         _real["sleep"](seconds)
         return
     if seconds < 0:
         raise ValueError("sleep length must be non-negative")
-    process.thread().clock.sleep(int(seconds * 1e9))
+    thread = process.thread()
+    thread.clock.sleep(int(seconds * 1e9))
+    if process.slowest(thread) < thread.clock.now:
+        _real["sleep"](min(seconds, MOMENT))
 
 
 class _Meta(type):
@@ -84,7 +102,7 @@ def install() -> None:
         "time_ns": lambda: _offset() + _now(),
         "perf_counter": lambda: _now() / 1e9,
         "perf_counter_ns": _now,
-        "monotonic": lambda: (_zero_monotonic + _now()) / 1e9,
+        "monotonic": _monotonic,
         "monotonic_ns": lambda: _zero_monotonic + _now(),
         "sleep": _sleep,
     }

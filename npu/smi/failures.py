@@ -28,10 +28,12 @@ def start(code: int) -> str:
 
 
 def command(name: str, code: int) -> str:
+    """A command that the device refused with a code."""
     return f"Failed to execute npu-smi {name}. ret is {code}.\n"
 
 
 def unknown_command() -> str:
+    """A word the tool does not know."""
     return "Command or option is not found.\n"
 
 
@@ -41,6 +43,7 @@ def unsupported(query: str) -> str:
 
 
 def wrong_parameter(parameter: str) -> str:
+    """A value that is none."""
     return f"Error parameter of {parameter}\n"
 
 

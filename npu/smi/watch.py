@@ -56,6 +56,7 @@ def head(chosen: Sequence[Metric], chips: bool = True) -> str:
 
 
 def row(device: DeviceInfo, chosen: Sequence[Metric], chips: bool = True) -> str:
+    """A line of the table: one chip at one moment."""
     ids = f"{place.card(device):<{FIELD}}" + (f"{place.chip(device):<{FIELD}}" if chips else "")
     return ids + "".join(_field(metric, metric.value(device)) for metric in chosen) + "\n"
 

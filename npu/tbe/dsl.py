@@ -84,62 +84,77 @@ def _reduce(name: str, tensor: Tensor, axis: int | Sequence[int], keepdims: bool
 
 
 def vadd(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """lhs + rhs, elementwise. Both of one shape and type, which the result has too. TbeError otherwise."""
     return _binary("vadd", lhs, rhs)
 
 
 def vsub(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """lhs - rhs, elementwise. Both of one shape and type, which the result has too. TbeError otherwise."""
     return _binary("vsub", lhs, rhs)
 
 
 def vmul(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """lhs * rhs, elementwise. Both of one shape and type, which the result has too. TbeError otherwise."""
     return _binary("vmul", lhs, rhs)
 
 
 def vdiv(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """lhs / rhs, elementwise. Both of one shape and type, which the result has too. TbeError otherwise."""
     return _binary("vdiv", lhs, rhs)
 
 
 def vmax(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """The larger of each pair. Both of one shape and type, which the result has too. TbeError otherwise."""
     return _binary("vmax", lhs, rhs)
 
 
 def vmin(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """The smaller of each pair. Both of one shape and type, which the result has too. TbeError otherwise."""
     return _binary("vmin", lhs, rhs)
 
 
 def vexp(tensor: Tensor) -> Tensor:
+    """e to the power of each element."""
     return _unary("vexp", tensor)
 
 
 def vabs(tensor: Tensor) -> Tensor:
+    """|x| of each element."""
     return _unary("vabs", tensor)
 
 
 def vlog(tensor: Tensor) -> Tensor:
+    """Natural logarithm of each element."""
     return _unary("vlog", tensor)
 
 
 def vsqrt(tensor: Tensor) -> Tensor:
+    """Square root of each element."""
     return _unary("vsqrt", tensor)
 
 
 def vrec(tensor: Tensor) -> Tensor:
+    """1 / x of each element."""
     return _unary("vrec", tensor)
 
 
 def vadds(tensor: Tensor, scalar: float) -> Tensor:
+    """Each element plus a number, which is rounded to the tensor's type first."""
     return _scalar("vadds", tensor, scalar)
 
 
 def vmuls(tensor: Tensor, scalar: float) -> Tensor:
+    """Each element times a number, which is rounded to the tensor's type first."""
     return _scalar("vmuls", tensor, scalar)
 
 
 def vmaxs(tensor: Tensor, scalar: float) -> Tensor:
+    """The larger of each element and a number."""
     return _scalar("vmaxs", tensor, scalar)
 
 
 def vmins(tensor: Tensor, scalar: float) -> Tensor:
+    """The smaller of each element and a number."""
     return _scalar("vmins", tensor, scalar)
 
 
@@ -151,14 +166,17 @@ def vrelu(tensor: Tensor) -> Tensor:
 
 
 def reduce_sum(tensor: Tensor, axis: int | Sequence[int], keepdims: bool = False) -> Tensor:
+    """The sum along one or several axes, which go, or stay with size 1 (keepdims). TbeError for an axis that is not there."""
     return _reduce("reduce_sum", tensor, axis, keepdims)
 
 
 def reduce_max(tensor: Tensor, axis: int | Sequence[int], keepdims: bool = False) -> Tensor:
+    """The largest along one or several axes; axes and errors as of reduce_sum."""
     return _reduce("reduce_max", tensor, axis, keepdims)
 
 
 def reduce_min(tensor: Tensor, axis: int | Sequence[int], keepdims: bool = False) -> Tensor:
+    """The smallest along one or several axes; axes and errors as of reduce_sum."""
     return _reduce("reduce_min", tensor, axis, keepdims)
 
 
@@ -191,7 +209,10 @@ def transpose(tensor: Tensor, axes: Sequence[int]) -> Tensor:
 
 
 def matmul(a: Tensor, b: Tensor, trans_a: bool = False, trans_b: bool = False) -> Tensor:
-    """Product of two matrices on the cube unit; fp16 operands, accumulated and rounded as fp32 then fp16."""
+    """Product of two matrices on the cube unit: float16 or float32 operands, summed in float32, rounded to their type at the end.
+
+    TbeError for shapes or types that do not fit.
+    """
     left, right = (t.shape[::-1] if flag else t.shape for t, flag in ((a, trans_a), (b, trans_b)))
     if len(left) != 2 or len(right) != 2 or left[1] != right[0] or a.dtype != b.dtype:
         raise TbeError(f"matmul of {a.dtype} {left} and {b.dtype} {right}", "give two matrices of one type that fit")

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from npu.soc import Soc
 
 BLOCK = 32  # bytes of the smallest transfer (ubblock_size)
-REPEAT = 256  # bytes a vector instruction handles at a time
-MAX_REPEATS = 255  # of one instruction
 SCOPES = ("global", "local.UB", "local.L1", "local.L0A", "local.L0B", "local.L0C")
 
 

@@ -17,10 +17,10 @@ from typing import NamedTuple
 from npu.events import LEVELS
 from npu.runtime import event as events
 from npu.runtime import stream as streams
-from npu.runtime.comm import communicator, meeting
+from npu.runtime.comm import communicator, joining, meeting
+from npu.runtime.comm.call import Call
 from npu.runtime.comm.early import Early
 from npu.runtime.comm.elsewhere import Elsewhere
-from npu.runtime.comm.operations import Call
 from npu.runtime.comm.peers import Peers
 from npu.runtime.event import DeviceEvent
 from npu.runtime.process import Process
@@ -75,7 +75,7 @@ class Channel:
 
         def joined() -> int:
             thread.device = device
-            return communicator.init_root(process, thread, len(world), found, rank, {}, world)
+            return joining.init_root(process, thread, len(world), found, rank, {}, world)
 
         handle = place.called(process, thread, "HcclCommInitRootInfo", joined, level=COMMUNICATION)
         self.comm = communicator.of(process, thread, handle)

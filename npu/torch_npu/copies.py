@@ -38,7 +38,7 @@ def _to_device(process: Any, thread: Any, source: Tensor, target: Tensor, non_bl
     where = place.stream(process, thread, memory.device_of(process, target))
     lies_pinned = pinned.is_pinned(source)
     with process.lock:
-        waiting.copy(process, thread, where, "h2d", lies_pinned, target.nbytes)
+        waiting.copy(process, thread, where, "h2d", lies_pinned, target.nbytes, writes=(target,))
         if not (non_blocking and lies_pinned):
             waiting.synchronize(process, thread, where)
         launch.marked(process, thread, "aten::copy_", begun)
@@ -52,9 +52,9 @@ def _to_host(process: Any, thread: Any, source: Tensor, target: Tensor, non_bloc
     with process.lock:
         if non_blocking and lies_pinned:
             taken = data.clone()
-            waiting.copy(process, thread, where, "d2h", True, source.nbytes, lambda _time: _write(target, taken))
+            waiting.copy(process, thread, where, "d2h", True, source.nbytes, lambda _time: _write(target, taken), (source,))
         else:
-            waiting.copy(process, thread, where, "d2h", lies_pinned, source.nbytes)
+            waiting.copy(process, thread, where, "d2h", lies_pinned, source.nbytes, reads=(source,))
             waiting.synchronize(process, thread, where)
             target.copy_(data)
         launch.marked(process, thread, "aten::copy_", begun)
@@ -76,7 +76,7 @@ def _on_device(process: Any, thread: Any, source: Tensor, target: Tensor, begun:
     where = place.stream(process, thread, here)
     if here != there:
         with process.lock:
-            waiting.copy(process, thread, where, "d2d", True, target.nbytes)
+            waiting.copy(process, thread, where, "d2d", True, target.nbytes, reads=(source,))
             waiting.synchronize(process, thread, where)
             launch.marked(process, thread, "aten::copy_", begun)
         return

@@ -12,7 +12,7 @@ import torch
 from npu.cost import call_ns
 from npu.device.task import PLAIN, Row, Task
 from npu.events import LEVELS, MARKERS
-from npu.runtime.model import step_of
+from npu.runtime.kernel_step import step_of
 from npu.runtime.process import Process
 from npu.runtime.stream import Stream
 from npu.runtime.thread import HostThread
@@ -147,6 +147,8 @@ def launch(
             submit(ordinal, task, now + number * LAUNCH_NS)
             where.last = task
             thread.last_task = task.id
+            if process.hazards is not None:
+                process.hazards.submitted(where, task)
         if process.waiters:
             process.changed.notify_all()
         mine.since += 1

@@ -126,6 +126,8 @@ def _more(process: Process, thread: HostThread, cache: Cache, size: int, device:
                 cache.add(address, wanted, need <= SMALL, stream)
                 segment = place.state(process).contexts[device].dev.find(address)
                 of(process).ordinals[address] = -1 if segment is None else segment[0].ordinal
+                if segment is not None:
+                    segment[0].written = True  # tensors come and go in it: whether one was ever written is torch's to know
                 made = cache.take(size, stream)
                 assert made is not None
                 return made

@@ -2,10 +2,8 @@
 
 npu/data/torch_ops.csv has one row an operator: its name without namespace, overload and trailing underscore; a name with
 ".scalar", ".dim" or ".eval" is the form of it with a host number, along one axis, or with fixed statistics. `kernels` are
-types in
-launch order, joined by "+" (empty: form none, the device has nothing to do); "inner:Type" where the kernel's name holds
-another word than the type with AiCore behind it. `source`
-says whether public profiles show these names.
+types in launch order, joined by "+" (empty: form none, the device has nothing to do); "inner:Type" where the kernel's name
+holds another word than the type with AiCore behind it. `source` says whether public profiles show these names.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from npu.runtime import process as processes
 from npu.runtime.clock import real_sleep
 from npu.runtime.comm import timed
 from npu.runtime.comm.board import Data
-from npu.runtime.comm.operations import Call
+from npu.runtime.comm.call import Call
 from npu.runtime.process import Process
 from npu.runtime.stream import Stream
 from npu.runtime.thread import HostThread

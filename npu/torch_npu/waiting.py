@@ -4,7 +4,9 @@ makes: an asynchronous copy to pinned memory and a wait for its stream."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+from torch import Tensor
 
 from npu.device.task import COPY, PLAIN, Task
 from npu.events import DIRECTIONS, HOST_KINDS
@@ -13,7 +15,7 @@ from npu.runtime.process import Process
 from npu.runtime.side import nominal_ns
 from npu.runtime.stream import Stream
 from npu.runtime.thread import HostThread
-from npu.torch_npu import launch, place
+from npu.torch_npu import launch, memory, place
 
 PAGEABLE, PINNED = HOST_KINDS.index("pageable"), HOST_KINDS.index("pinned")
 DIRECTION = {name: number for number, name in enumerate(DIRECTIONS)}
@@ -31,9 +33,10 @@ def for_result(process: Process, thread: HostThread, where: Stream, shown: str, 
 
 def copy(
     process: Process, thread: HostThread, where: Stream, direction: str, pinned: bool, count: int,
-    done: Callable[[int], None] | None = None,
+    done: Callable[[int], None] | None = None, reads: Sequence[Tensor] = (), writes: Sequence[Tensor] = (),
 ) -> None:  # fmt: skip
-    """Queue an asynchronous copy. done: moves the bytes, at the copy's end."""
+    """Queue an asynchronous copy. done: moves the bytes, at the copy's end; reads, writes: its npu tensors, which only somebody
+    who looks for hazards asks for."""
     recording = process.recording
     kind = -1 if direction == "d2d" else PINNED if pinned else PAGEABLE
 
@@ -44,6 +47,8 @@ def copy(
         if recording.on:
             thread.correlation = recording.correlation()
             row = recording.row("MEMCPY_ASYNC", -1, "", "", count, DIRECTION[direction], kind)
+            if process.hazards is not None:
+                row = row._replace(reads=memory.named(process, reads), writes=memory.named(process, writes))
         task = Task(COPY, nominal_ns(process, direction, not pinned, count), row, engine=direction, on_done=done)
         task.correlation = thread.correlation
         where.submit(process, thread, task)

@@ -11,6 +11,7 @@ from npu.cost.work import Work
 from npu.dtypes import DTYPES
 from npu.om import Kernel
 from npu.ops import kernel as kernels_of
+from npu.ops.axes import across, left_out
 from npu.ops.node import Node, Operand
 from npu.ops.registry import lower
 from npu.torch_npu.operators import Operator, Part
@@ -70,13 +71,15 @@ def _row(part: str, ins: Sequence[Seen], outs: Sequence[Seen]) -> Work:
     result = prod(outs[0].dims) if outs else 1
     first = ins[0].dims if ins else ()
     told = outs[1:2] if "Grad" not in part else ins[2:3] if len(ins) > 2 and ins[1].dims == first else ()
+    walk = across(first, left_out(first, outs[0].dims)) if result < big == prod(first) and outs else None
     if result < big:
         rows = result
     elif told and prod(told[0].dims) < big:
         rows = prod(told[0].dims)
     else:
         rows = big // max(first[-1] if first else 1, 1)
-    return kernels_of.row(_node(part, ins, outs), part, rows).work
+    made = kernels_of.row(_node(part, ins, outs), part, rows).work
+    return replace(made, form="across", dims=(made.dims[0], *walk)) if walk is not None and made.form == "row" else made
 
 
 def _pool(operator: Operator, part: str, ins: Sequence[Seen], outs: Sequence[Seen]) -> Work:

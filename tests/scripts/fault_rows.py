@@ -151,7 +151,7 @@ code, message = told[0]""", 507046, "Threads that wait as well and so record not
 PLANNED = (
     Row("ecc", OPERATOR + "relu(3); code = acl.rt.synchronize_stream(s)", 507054, "multi-bit ECC error in its memory while kernel Relu",
         "memory_ecc", line="event_id=0x80e01801", env={"NPU_FAULT": "ecc:at=2"}),
-    Row("aicore-exception", OPERATOR + "relu(3); code = acl.rt.synchronize_stream(s)", 507015, "A kernel of model Relu failed",
+    Row("aicore-exception", OPERATOR + "relu(3); code = acl.rt.synchronize_stream(s)", 507015, "A kernel failed on the device (Relu)",
         "aicore_exception", line="stream_id=1, report_stream_id=1, task_id=2, flip_num=0, fault kernel_name=Relu",
         env={"NPU_FAULT": "aicore-exception:at=3"}),
     Row("aicore-timeout", OPERATOR + "relu(1); code = acl.rt.synchronize_stream(s)", 507014, "longer than the 5000000 us allowed",

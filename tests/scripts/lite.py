@@ -1,7 +1,11 @@
 """Helper classes in the style of public samples, as text a script begins with: LITE opens devices and runs models, DVPP decodes
-and scales pictures on the device."""
+and scales pictures on the device; ran() runs a program behind them."""
 
 from __future__ import annotations
+
+from textwrap import dedent
+
+from tests.scripts.conftest import Run
 
 LITE = '''
 import os, sys, time
@@ -170,3 +174,21 @@ class Dvpp:
         acl.media.dvpp_destroy_channel(self.channel)
         acl.media.dvpp_destroy_channel_desc(self.channel)
 '''
+
+
+def ran(start: Run, program: str, *words: str, lite: str = LITE, **env: str) -> list[str]:
+    """What a program prints after the helper classes."""
+    done = start(
+        "python",
+        "-W",
+        "ignore",
+        "-m",
+        "npu",
+        "script.py",
+        *words,
+        script=lite + dedent(program),
+        env={"PYTHONWARNINGS": "ignore", **env},
+    )
+    assert done.code == 0, done.err
+    assert "Exception ignored" not in done.err, done.err
+    return done.out.splitlines()

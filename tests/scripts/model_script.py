@@ -1,4 +1,5 @@
-"""What scripts that load a model begin with: bytes to the device and back, data sets, descriptions."""
+"""What scripts that load a model begin with. HEAD: bytes to the device and back, data sets, descriptions. SETS: data sets with
+memory of the sizes a model asks for."""
 
 from __future__ import annotations
 
@@ -23,4 +24,17 @@ def described(m):
     d = acl.mdl.create_desc()
     acl.mdl.get_desc(d, m)
     return d
+"""
+
+SETS = """
+def sets_of(model):
+    d = acl.mdl.create_desc(); acl.mdl.get_desc(d, model)
+    sets = []
+    for count, size_of in ((acl.mdl.get_num_inputs, acl.mdl.get_input_size_by_index),
+                           (acl.mdl.get_num_outputs, acl.mdl.get_output_size_by_index)):
+        made = acl.mdl.create_dataset()
+        for n in range(count(d)):
+            acl.mdl.add_dataset_buffer(made, acl.create_data_buffer(acl.rt.malloc(size_of(d, n), 0)[0], size_of(d, n)))
+        sets.append(made)
+    return sets
 """

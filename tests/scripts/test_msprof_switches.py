@@ -19,22 +19,15 @@ import profiler
 from cli.native.msprof import main
 from tests import made_onnx
 from tests.scripts.conftest import BIN, Ran, Run
+from tests.scripts.model_script import SETS
 
 pytestmark = pytest.mark.slow
 
-SCRIPT = """
-import acl, mstx, numpy as np, sys, time
+SCRIPT = "import acl, mstx, numpy as np, sys, time" + SETS + """
 acl.init(); acl.rt.set_device(0)
 stream, _ = acl.rt.create_stream()
 model, ret = acl.mdl.load_from_file("net.om")
-d = acl.mdl.create_desc(); acl.mdl.get_desc(d, model)
-sets = []
-for count, size_of in ((acl.mdl.get_num_inputs, acl.mdl.get_input_size_by_index),
-                       (acl.mdl.get_num_outputs, acl.mdl.get_output_size_by_index)):
-    made = acl.mdl.create_dataset()
-    for n in range(count(d)):
-        acl.mdl.add_dataset_buffer(made, acl.create_data_buffer(acl.rt.malloc(size_of(d, n), 0)[0], size_of(d, n)))
-    sets.append(made)
+sets = sets_of(model)
 mstx.mark("begin", stream, "data")
 number = mstx.range_start("run", stream, "model")
 for _ in range(3):

@@ -86,7 +86,7 @@ except TypeError as error:
 
 
 def test_a_repeated_run_sees_what_has_changed_in_its_data_sets(start, product):
-    """Checked data sets are remembered: a buffer that moves, shrinks, is freed or destroyed is noticed all the same."""
+    """Checked data sets are remembered: a buffer that moves, shrinks, is freed, added or destroyed is noticed all the same."""
     assert said(
         start,
         f"""
@@ -106,13 +106,19 @@ print(
 acl.update_data_buffer(buffer, a, 128)
 print(acl.mdl.execute(m, ins, outs), acl.rt.free(a), acl.mdl.execute(m, ins, outs))
 acl.update_data_buffer(buffer, b, 128)
+more = dataset((o, 128))
+print(
+    acl.mdl.execute(m, ins, more),
+    acl.mdl.add_dataset_buffer(more, acl.create_data_buffer(o, 128))[1],
+    acl.mdl.execute(m, ins, more),
+)
 print(acl.mdl.execute(m, ins, outs), acl.destroy_data_buffer(buffer), acl.mdl.execute(m, ins, outs))
 print(
     acl.mdl.execute(m, outs, outs), acl.mdl.destroy_dataset(outs), acl.mdl.execute(m, ins, outs), acl.mdl.execute(m, ins, 0)
 )
 """,
         head=HEAD,
-    ) == ["0 True 0 507033", "0 0 507018", "0 0 100000", "0 0 100000 100000"]
+    ) == ["0 True 0 507033", "0 0 507018", "0 0 507033", "0 0 100000", "0 0 100000 100000"]
 
 
 def test_descriptions_tell_the_same_from_model_file_and_memory(start, product):

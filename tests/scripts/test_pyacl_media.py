@@ -27,6 +27,28 @@ print((y[16:, 32:] == luma[8:24, 16:48]).all(), y[:16].any(), y[:, :32].any(), (
     ) == ["0 0", "True True", "0 0", "True False False True"]
 
 
+def test_a_cut_of_another_size_than_its_target_is_scaled(start):
+    """The media engine scales what was cut out to the output picture (public documentation of acldvppVpcCropAsync)."""
+    assert said(
+        start,
+        """
+flat, out = pic(64, 32, fill=np.full(64 * 48, 77, np.uint8)), pic(48, 32)
+roi = M.dvpp_create_roi_config(16, 47, 8, 23)
+print(M.dvpp_vpc_crop_async(channel, flat, out, roi, s), acl.rt.synchronize_stream(s), set(get(out)[0].ravel()))
+data = noise(64, 32)
+whole, same = pic(64, 32, fill=data), pic(32, 16)
+M.dvpp_vpc_crop_async(channel, whole, same, roi, s)
+twice = pic(64, 32)
+print(M.dvpp_vpc_crop_async(channel, whole, twice, roi, s), acl.rt.synchronize_stream(s))
+big = pic(64, 32)
+M.dvpp_vpc_resize_async(channel, same, big, M.dvpp_create_resize_config(), s)
+acl.rt.synchronize_stream(s)
+print(all((a == b).all() for a, b in zip(get(twice), get(big))))
+""",
+        head=HEAD,
+    ) == ["0 0 {np.uint8(77)}", "0 0", "True"]
+
+
 def test_scaling_of_flat_and_sloping_pictures(start):
     """A flat picture stays flat; a slope is halved between its pixels' centres."""
     assert said(

@@ -294,3 +294,37 @@ acl.rt.memcpy(k, 1, p + n - 1, 1, 2)
 print(acl.util.ptr_to_bytes(k, 1))
 """,
     ) == ["0 100000 0", "b'\\x06'"]
+
+
+def test_what_runs_over_the_end_of_page_locked_memory_is_a_code_and_no_crash(start):
+    """Beyond its last page lies what the host put there, or nothing; sizes no host has are refused as no memory."""
+    assert said(
+        start,
+        """
+import ctypes, mmap
+hole = mmap.mmap(-1, 3 * mmap.PAGESIZE)
+begin = ctypes.addressof(ctypes.c_char.from_buffer(hole))
+libc = ctypes.CDLL(None)
+libc.munmap(ctypes.c_void_p(begin + mmap.PAGESIZE), ctypes.c_size_t(mmap.PAGESIZE))
+n = 2 * mmap.PAGESIZE
+p, _ = acl.rt.malloc(n, 0)
+s, _ = acl.rt.create_stream()
+print(acl.rt.host_register(begin, 64, 0)[1], acl.rt.memcpy(p, n, begin, 64, 1), acl.rt.memcpy(p, n, begin, n, 1))
+print(acl.rt.memcpy(begin, n, p, n, 2), acl.rt.memcpy_async(p, n, begin, n, 1, s), acl.rt.memset(begin, n, 0, n))
+h, _ = acl.rt.malloc_host(64)
+big = 64 << 20
+q, _ = acl.rt.malloc(big, 0)
+print(acl.rt.memcpy(q, big, h, big, 1), acl.rt.memcpy_async(h, big, q, big, 2, s), acl.rt.synchronize_stream(s))
+print([acl.rt.malloc_host(size)[1] for size in (1 << 62, -1)], acl.op.load(h, -1), acl.mdl.load_from_mem(h, 1 << 63)[1])
+try:
+    acl.util.ptr_to_bytes(h, 1 << 50)
+except ValueError as error:
+    print(str(error).partition(" at ")[0])
+""",
+    ) == [
+        "0 0 107000",
+        "107000 107000 107000",
+        "107000 0 107000",
+        "[207001, 207001] 207001 207001",
+        "acl.util.ptr_to_bytes: no readable host memory",
+    ]

@@ -201,7 +201,8 @@ def test_a_model_folder_limits_what_is_found(start):
         start,
         """
 import os
-os.mkdir("ops")
+os.makedirs("ops/deeper/deeper/too_deep")
+open("ops/deeper/deeper/too_deep/damaged.om", "wb").close()
 print(
     acl.op.set_model_dir("nowhere"),
     acl.op.set_model_dir("ops"),

@@ -161,6 +161,42 @@ print(
     ]
 
 
+def test_the_readers_loop_ends_with_the_last_subscription(start, model):
+    """A thread reads until the pipe ends; models are unloaded before they are unsubscribed, and both ends are closed by the script."""
+    assert said(
+        start,
+        f"""
+import os
+out, into = os.pipe()
+size, seen = acl.prof.get_op_desc_size()[0], []
+def reading(args):
+    while True:
+        data = os.read(args[0], size * 10)
+        if len(data) == 0:
+            break
+        seen.append(len(data) // size)
+def run(m):
+    d = acl.mdl.create_desc()
+    acl.mdl.get_desc(d, m)
+    sets = []
+    for count, bytes_of in ((acl.mdl.get_num_inputs, acl.mdl.get_input_size_by_index),
+                            (acl.mdl.get_num_outputs, acl.mdl.get_output_size_by_index)):
+        sets.append(acl.mdl.create_dataset())
+        for n in range(count(d)):
+            acl.mdl.add_dataset_buffer(sets[-1], acl.create_data_buffer(acl.rt.malloc(bytes_of(d, n), 0)[0], bytes_of(d, n)))
+    return acl.mdl.execute(m, *sets)
+config = acl.prof.create_subscribe_config(1, 0, into)
+first, second = (acl.mdl.load_from_file({str(model)!r})[0] for _ in range(2))
+print([acl.prof.model_subscribe(m, config) for m in (first, second)])
+thread, ret = acl.util.start_thread(reading, [out])
+print(run(first), acl.mdl.unload(first), acl.prof.model_un_subscribe(first), run(second))
+print(acl.prof.model_un_subscribe(second), acl.util.stop_thread(thread), sum(seen))
+os.close(out)
+os.close(into)
+""",
+    ) == ["[0, 0]", "0 0 0 0", "0 0 4"]
+
+
 def test_marks_are_recorded_with_their_ranges_and_streams(start):
     """mstx and acl.prof marks land in the capture with simulated times; one on a stream has a task of the device."""
     ran = start(

@@ -13,6 +13,7 @@ import profiler
 from profiler.trace import Trace
 from tests import made_onnx
 from tests.scripts.conftest import Ran, Run
+from tests.scripts.model_script import SETS
 
 pytestmark = pytest.mark.slow  # many starts of programs
 
@@ -148,18 +149,10 @@ def model(tmp_path: Path) -> Path:
     return made_onnx.convert(made_onnx.model(nodes, "y", weights, {"x": [4, 8]}), tmp_path, **made_onnx.ORIGIN).path
 
 
-RUNS = HEAD + """
+RUNS = HEAD + SETS + """
 def load(path):
     model, ret = acl.mdl.load_from_file(path); ok(ret)
-    d = acl.mdl.create_desc(); acl.mdl.get_desc(d, model)
-    sets = []
-    for count, size_of in ((acl.mdl.get_num_inputs, acl.mdl.get_input_size_by_index),
-                           (acl.mdl.get_num_outputs, acl.mdl.get_output_size_by_index)):
-        made = acl.mdl.create_dataset()
-        for n in range(count(d)):
-            acl.mdl.add_dataset_buffer(made, acl.create_data_buffer(acl.rt.malloc(size_of(d, n), 0)[0], size_of(d, n)))
-        sets.append(made)
-    return model, *sets
+    return model, *sets_of(model)
 """
 
 

@@ -129,3 +129,51 @@ child = subprocess.Popen([sys.executable, "-c", poll], stdout=subprocess.PIPE, t
 end = subprocess.run([sys.executable, "-c", "import time; time.sleep(0.3); open('there', 'w').close()"])
 print(repr(child.communicate()[0]))
 """, NPU_CLOCK="hybrid") == ["''"]
+
+
+def test_machinery_that_waits_for_real_things_has_time_outs_that_end(start):
+    """Under the model clock nothing moves the timeline while a pool or an event loop waits."""
+    assert said(start, """
+import asyncio, multiprocessing as mp
+def square(x):
+    acl.rt.set_device(0)
+    return x * x
+async def main():
+    await asyncio.sleep(0.05)
+    try:
+        await asyncio.wait_for(asyncio.sleep(30), 0.05)
+    except asyncio.TimeoutError:
+        return "timed out"
+with mp.Pool(2) as pool:
+    print(pool.map(square, [2, 3]))
+queue = mp.Queue()
+try:
+    queue.get(timeout=0.05)
+except Exception as error:
+    print(type(error).__name__)
+print(asyncio.run(main()))
+""", NPU_CLOCK="model") == ["[4, 9]", "Empty", "timed out"]
+
+
+@pytest.mark.parametrize("clock", ["hybrid", "model"])
+def test_a_sleeping_poller_lets_the_one_who_sets_its_flag_get_there(start, clock):
+    """Two threads of acl.util poll a flag that is cleared at once; the number of a thread that has ended may be used again."""
+    assert said(start, """
+import threading
+going, rounds = True, []
+def poll(arguments):
+    begun, count = time.time(), 0
+    while going and time.time() - begun < 10:
+        time.sleep(1)
+        acl.rt.process_report(1000)
+        count += 1
+    rounds.append(count)
+import time
+acl.rt.set_device(0)
+numbers = [acl.util.start_thread(poll, [0])[0] for _ in range(2)]
+going = False
+print([acl.util.stop_thread(n) for n in numbers], max(rounds) <= 2)
+quick = [acl.util.start_thread(lambda given: None, [0])[0] for _ in range(5)]
+time.sleep(1)
+print([acl.util.stop_thread(n) for n in quick], acl.util.stop_thread(quick[0]))
+""", NPU_CLOCK=clock) == ["[0, 0] True", "[0, 0, 0, 0, 0] 3"]

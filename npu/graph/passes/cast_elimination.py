@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from npu.graph.passes.base import Outcome, Work
-from npu.graph.passes.rewriting import removable, take_out
+from npu.graph.passes.rewriting import drop, remove_unread
 from npu.patterns import named
 
 NAME = named("CastRemovePass").name
@@ -30,21 +30,9 @@ def run(work: Work) -> Outcome:
         source = _source(node)
         if source is None:
             continue
-        outcome.matched += 1
-        reason = removable(node, source)
-        if reason:
-            outcome.refuse(NAME, node, reason)
-            continue
-        before = node.inputs[0].producer()
-        take_out(work.graph, node, source)
-        if (
-            source is not node.inputs[0]
-            and before is not None
-            and not before.outputs[0].uses()
-            and not before.outputs[0].is_graph_output()
-        ):
-            work.graph.remove(before, safe=True)
-        outcome.effected += 1
+        value = node.inputs[0]
+        if drop(work.graph, outcome, NAME, node, source) and source is not value:
+            remove_unread(work.graph, value.producer())
     return outcome
 
 

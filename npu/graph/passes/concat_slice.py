@@ -9,7 +9,7 @@ from typing import Any
 
 from npu.graph.passes.base import Outcome, Work
 from npu.graph.passes.fusing import shape
-from npu.graph.passes.rewriting import removable, take_out
+from npu.graph.passes.rewriting import removable, remove_unread, take_out
 from npu.patterns import named
 
 NAME = named("StridedSliceConcatFusionPass").name
@@ -31,8 +31,8 @@ def run(work: Work) -> Outcome:
             continue
         take_out(work.graph, node, source)
         outcome.effected += 1
-        if source is not node.inputs[0] and split is not None and not any(o.uses() or o.is_graph_output() for o in split.outputs):
-            work.graph.remove(split, safe=True)
+        if source is not node.inputs[0] and split is not None:
+            remove_unread(work.graph, split)
     return outcome
 
 

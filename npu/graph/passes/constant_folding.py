@@ -11,7 +11,8 @@ from typing import Any
 from npu.graph import walk, weights
 from npu.graph.shapes import infer
 from npu.graph.types import Operands, node_of
-from npu.ops.compute import ComputeError, evaluate
+from npu.ops.compute import evaluate
+from npu.ops.compute_limits import ComputeError
 from npu.ops.node import Operand
 
 NAME = "ConstantFoldingPass"

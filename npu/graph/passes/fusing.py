@@ -6,12 +6,29 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from npu.graph.passes.base import NearMiss, Outcome, Work
-from npu.graph.passes.matcher import Match, Op, escapes, match
+from npu.graph.passes.matcher import Match, Op, constant, escapes, match
 
 ACTIVATIONS = ("Gelu", "Swish", "HardSwish", "HardSigmoid", "Mish")  # kernels of npu.ops.fused with one input and output
 
 
 def anything(_found: Match, _root: Any) -> str:
+    return ""
+
+
+def over_last_axis(found: Match, _root: Any) -> str:
+    """The reductions inside must go over the last axis alone and keep it."""
+    for node in found.nodes:
+        if not node.op_type.startswith("Reduce"):
+            continue
+        axes = constant(node.inputs[1]) if len(node.inputs) > 1 else node.attributes.get_ints("axes", None)
+        wanted = [] if axes is None else [int(a) for a in axes]
+        dims = node.inputs[0].shape
+        if dims is None:
+            return f"the rank of {node.inputs[0].name} is not known"
+        if wanted not in ([-1], [len(dims) - 1]):
+            return f"{node.name} goes over axes {wanted or 'all'}, not over the last one only"
+        if not node.attributes.get_int("keepdims", 1):
+            return f"{node.name} does not keep the axis"
     return ""
 
 

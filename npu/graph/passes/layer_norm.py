@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from npu.graph.passes.base import Outcome, Work
-from npu.graph.passes.fusing import Form, whole
+from npu.graph.passes.fusing import Form, over_last_axis, whole
 from npu.graph.passes.matcher import Const, Match, Op, Var, constant
 from npu.patterns import named
 
@@ -34,17 +34,10 @@ NORMS = tuple(n for square in SQUARES for n in _scaled(square))
 
 
 def last_axis(found: Match, root: Any) -> str:
-    """The reductions must go over the last axis and keep it; scale and shift must be one-dimensional."""
-    for node in found.nodes:
-        if node.op_type != "ReduceMean":
-            continue
-        axes = constant(node.inputs[1]) if len(node.inputs) > 1 else node.attributes.get_ints("axes", None)
-        rank = len(node.inputs[0].shape) if node.inputs[0].shape is not None else 0
-        wanted = [] if axes is None else [int(a) for a in axes]
-        if rank == 0 or wanted not in ([-1], [rank - 1]):
-            return f"{node.name} averages over axes {wanted or 'all'}, not over the last one only"
-        if not node.attributes.get_int("keepdims", 1):
-            return f"{node.name} does not keep the axis"
+    """The means must go over the last axis and keep it; scale and shift must be one-dimensional."""
+    reason = over_last_axis(found, root)
+    if reason:
+        return reason
     for name in ("gamma", "beta"):
         value = found.values.get(name)
         array = constant(value)

@@ -10,7 +10,7 @@ from typing import Any
 
 from npu.graph.passes.base import Outcome, Work
 from npu.graph.passes.matcher import constant, escapes, is_constant
-from npu.graph.passes.rewriting import removable, take_out
+from npu.graph.passes.rewriting import removable, remove_unread, take_out
 from npu.patterns import named
 
 CONV = named("TbeConvDequantQuantFusionPass").name
@@ -78,8 +78,7 @@ def run_requant(work: Work) -> Outcome:
             outcome.refuse(REQUANT, quantise, reason)
             continue
         take_out(work.graph, quantise, stored.inputs[0])
-        if not stored.outputs[0].uses() and not stored.outputs[0].is_graph_output():
-            work.graph.remove(stored, safe=True)
+        remove_unread(work.graph, stored)
         outcome.effected += 1
     return outcome
 

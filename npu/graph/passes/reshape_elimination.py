@@ -7,7 +7,7 @@ from typing import Any
 from npu.graph.passes.base import Outcome, Work
 from npu.graph.passes.fusing import shape
 from npu.graph.passes.matcher import constant
-from npu.graph.passes.rewriting import note, removable, take_out
+from npu.graph.passes.rewriting import drop, note, remove_unread
 from npu.patterns import named
 
 NAME = named("ReshapeRemovePass").name
@@ -26,13 +26,7 @@ def run(work: Work) -> Outcome:
             outcome.effected += 1
         dims = shape(node.outputs[0])
         if dims is not None and dims == shape(node.inputs[0]):
-            outcome.matched += 1
-            reason = removable(node, node.inputs[0])
-            if reason:
-                outcome.refuse(NAME, node, reason)
-                continue
-            take_out(work.graph, node, node.inputs[0])
-            outcome.effected += 1
+            drop(work.graph, outcome, NAME, node, node.inputs[0])
     return outcome
 
 
@@ -47,5 +41,4 @@ def _absolute(node: Any) -> bool:
 def _skip(graph: Any, node: Any, before: Any) -> None:
     node.replace_input_with(0, before.inputs[0])
     note(node, before)
-    if not before.outputs[0].uses() and not before.outputs[0].is_graph_output():
-        graph.remove(before, safe=True)
+    remove_unread(graph, before)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from npu.graph.passes.base import Outcome
+
 NAMES = "npu.names"  # what a graph keeps for as long as it is worked on
 
 
@@ -69,6 +71,24 @@ def removable(node: Any, keeper: Any) -> str:
     if keeper.producer() is None or keeper.is_graph_output():
         return f"{node.outputs[0].name} is an output of the model"
     return ""
+
+
+def drop(graph: Any, outcome: Outcome, fusion: str, node: Any, keeper: Any) -> bool:
+    """take_out as a place the pass has matched: done where it can be, refused with the reason where not."""
+    outcome.matched += 1
+    reason = removable(node, keeper)
+    if reason:
+        outcome.refuse(fusion, node, reason)
+        return False
+    take_out(graph, node, keeper)
+    outcome.effected += 1
+    return True
+
+
+def remove_unread(graph: Any, node: Any) -> None:
+    """Remove a node when nobody reads its results any more."""
+    if not any(o.uses() or o.is_graph_output() for o in node.outputs):
+        graph.remove(node, safe=True)
 
 
 def note(kept: Any, gone: Any) -> None:

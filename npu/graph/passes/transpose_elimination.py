@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from npu.graph.passes.base import Outcome, Work
-from npu.graph.passes.rewriting import note, removable, take_out
+from npu.graph.passes.rewriting import drop, note, remove_unread
 from npu.patterns import named
 
 NAME = named("PermutePass").name
@@ -25,13 +25,7 @@ def run(work: Work) -> Outcome:
                 _merge(work.graph, node, before, [inner[i] for i in order])
                 outcome.effected += 1
         if _order(node) == list(range(len(order))) and order:
-            outcome.matched += 1
-            reason = removable(node, node.inputs[0])
-            if reason:
-                outcome.refuse(NAME, node, reason)
-                continue
-            take_out(work.graph, node, node.inputs[0])
-            outcome.effected += 1
+            drop(work.graph, outcome, NAME, node, node.inputs[0])
     return outcome
 
 
@@ -51,5 +45,4 @@ def _merge(graph: Any, node: Any, before: Any, order: list[int]) -> None:
     node.replace_input_with(0, before.inputs[0])
     node.attributes["perm"] = ir.AttrInt64s("perm", order)
     note(node, before)
-    if not before.outputs[0].uses() and not before.outputs[0].is_graph_output():
-        graph.remove(before, safe=True)
+    remove_unread(graph, before)

@@ -58,6 +58,7 @@ class Met(dict[str, dict[int, Member]]):
 
 
 def job_folder() -> Path:
+    """Where ranks of one job meet: as the launcher says, else a folder of the device table's."""
     named = os.environ.get(JOB, "")
     return Path(named) if named else Path(state_folder()) / "jobs"
 
@@ -102,6 +103,7 @@ def server_number() -> int:
 
 
 def myself(process: Process, thread: HostThread, rank: int, device: int) -> Member:
+    """What this rank tells the others of itself."""
     found = look(os.getpid())
     start = found.start if found is not None else 0
     zero = 0 if process.knobs.clock == TIMELINES else process.unix_zero

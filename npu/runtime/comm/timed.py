@@ -8,8 +8,9 @@ from functools import partial
 
 from npu.hccl import cost
 from npu.hccl.cost import Costed
+from npu.runtime.comm.call import Call
 from npu.runtime.comm.inflight import Part
-from npu.runtime.comm.operations import Call, barrier
+from npu.runtime.comm.operations import barrier
 
 WHOLE = ("all_gather", "reduce_scatter", "scatter", "all_to_all")  # counted by what all ranks' parts are together
 COUNT_BYTES = 8

@@ -9,6 +9,7 @@ from npu.smi.asked import NA, SMALL, Asked, framed, key, known, percent
 
 
 def common(asked: Asked) -> str:
+    """`-t common`: use, clocks, temperature and power of the chips; the controller's block behind them."""
     def block(device: DeviceInfo) -> str:
         ddr = device.memory_used if not place.hbm(device) else device.ddr_used or 0
         total = device.memory_total if not place.hbm(device) else device.ddr_total or 0

@@ -12,6 +12,7 @@ NEXT = "Next-Isolated Pages Count"
 
 
 def ecc(asked: Asked) -> str:
+    """`-t ecc`: error counts of each memory pool; single-bit errors are not simulated and 0."""
     def block(device: DeviceInfo) -> str:
         if not place.hbm(device):
             kinds = ["DDR"]
@@ -40,6 +41,7 @@ def _double(device: DeviceInfo) -> dict[str, int]:
 
 
 def ecc_enable(asked: Asked) -> str:
+    """`-t ecc-enable`: error correction is always on."""
     def block(device: DeviceInfo) -> str:
         return key(f"{'HBM' if place.hbm(device) else 'DDR'} ECC-Enable Status", "True")
 

@@ -8,6 +8,7 @@ SERVERS = ("910", "910B", "910_93", "950")  # boards that call the temperature t
 
 
 def temp(asked: Asked) -> str:
+    """`-t temp`: the temperature of each chip, C."""
     name = "NPU Temperature (C)" if asked.family in SERVERS else "Temperature (C)"
     return framed(asked, lambda device: key(name, known(device.temp_c)))
 

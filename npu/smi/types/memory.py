@@ -9,6 +9,7 @@ from npu.units import MIB
 
 
 def memory(asked: Asked) -> str:
+    """`-t memory`: sizes of the pools, MB, and clocks of the memory, which are not known."""
     def block(device: DeviceInfo) -> str:
         own = device.memory_total // MIB
         if asked.family in SMALL:

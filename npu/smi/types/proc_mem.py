@@ -9,6 +9,7 @@ from npu.units import MIB
 
 
 def proc_mem(asked: Asked) -> str:
+    """`-t proc-mem`: processes of each chip with what they hold."""
     return framed(asked, _block)
 
 

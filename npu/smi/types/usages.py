@@ -12,6 +12,7 @@ DVPP = ("VDEC", "VPC", "VENC", "JPEGE", "JPEGD")
 
 
 def usages(asked: Asked) -> str:
+    """`-t usages`: memory, rates and use of the cores."""
     def block(device: DeviceInfo) -> str:
         rows = _small(device) if asked.family in SMALL else _inference(device) if asked.family == "310P" else _training(device)
         if asked.generation >= WHOLE_NPU and asked.family not in (*SMALL, "310P"):

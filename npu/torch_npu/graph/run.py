@@ -16,7 +16,8 @@ from torch import Tensor, fx
 from npu import om
 from npu.cost import call_ns
 from npu.device.task import KERNEL, PLAIN, Row, Step, Task
-from npu.runtime.model import launch_node, step_of
+from npu.runtime.execution import launch_node
+from npu.runtime.kernel_step import step_of
 from npu.runtime.process import Process
 from npu.runtime.stream import Stream
 from npu.runtime.sunk import Lanes

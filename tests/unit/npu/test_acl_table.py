@@ -42,7 +42,7 @@ def acl(filled, monkeypatch, tmp_path) -> ModuleType:
     monkeypatch.setenv("NPU_STATE_DIR", str(tmp_path))
     monkeypatch.setenv("NPU_CLOCK", "model")
     monkeypatch.delenv("NPU_SINK", raising=False)
-    monkeypatch.setattr(processes, "_process", None)
+    monkeypatch.setattr(processes, "running", None)
     return filled
 
 

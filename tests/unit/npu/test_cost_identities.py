@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from npu import soc
 from npu.cost import Cost, Work, kernel
 
-FORMS = ["matmul", "conv", "depthwise", "vector", "row", "layout", "fill", "attention", "grouped_matmul", "aicpu"]
+FORMS = ["matmul", "conv", "depthwise", "vector", "row", "across", "layout", "fill", "attention", "grouped_matmul", "aicpu"]
 CHIPS = st.sampled_from([soc.find(n) for n in ("910B3", "910B1", "910B4", "910_9382", "910A", "310P3", "310B4", "310")])
 AIC_UNITS = ("aic_mac", "aic_scalar", "aic_mte1", "aic_mte2", "aic_fixpipe")
 AIV_UNITS = ("aiv_vec", "aiv_scalar", "aiv_mte2", "aiv_mte3")
@@ -32,7 +32,8 @@ def works(draw: st.DrawFn) -> Work:
     elif form == "attention":
         dims = (*draw(sides(2, 64)), draw(st.integers(1, 2048)), draw(st.integers(1, 4096)), draw(st.integers(16, 256)))
     else:
-        dims = draw(st.tuples(st.integers(0, 1 << 26), st.integers(0, 1 << 16)))
+        steps = (draw(st.integers(1, 4096)),) if form == "across" else ()
+        dims = (*draw(st.tuples(st.integers(0, 1 << 26), st.integers(0, 1 << 16))), *steps)
     read, write = draw(st.integers(0, 1 << 28)), draw(st.integers(0, 1 << 28))
     return Work(form, op, dtype, dims, read, write, draw(st.integers(0, 1 << 24)))
 

@@ -55,22 +55,32 @@ def test_smallest_product_by_hand():
 
 
 def test_weights_beyond_l2_are_streamed_for_each_row_block_at_most_passes_times():
-    # 256 x 16384 x 8192: weights 268.4 MB, beyond L2 whatever the tile; two row blocks of 128, or one of 256
+    # 16384 x 8192 weights are 268.4 MB, beyond L2; row blocks are 128 high, and results go to L2 at its rate
     fit = FIT._replace(eta=100, l2=1e6, core=1e6, passes=2, p=50)
-    once = tiling(gemm(256, 16384, 8192), B2, fit).main
-    total = 2 * (256 * 8192 + 16384 * 8192 + 256 * 16384)
-    assert once == pytest.approx(total / 1.27e6, rel=0.01)
-    tall = tiling(gemm(2048, 16384, 8192), B2, fit).main
-    more = 2 * (2048 * 8192 + 2 * 16384 * 8192 + 2048 * 16384)
-    assert tall == pytest.approx(more / 1.27e6, rel=0.01)
+    for rows, passes in ((128, 1), (256, 2), (2048, 2)):
+        read, written = 2 * (rows * 8192 + passes * 16384 * 8192), 2 * rows * 16384
+        made = tiling(gemm(rows, 16384, 8192), B2, fit).main
+        assert made == pytest.approx(read / 1.27e6 + written / 1.48e6, rel=0.01)
 
 
-def test_rows_that_lie_badly_are_read_slower():
-    fit = FIT._replace(eta=100, l2=1e6, core=1e6, p=50, stride=0.5, unaligned=0.8)
+def test_what_is_in_l2_and_what_is_beyond_come_one_after_the_other():
+    # 16 x 8192 x 8192: 134.5 MB read, 0.401 of the way from 96 to 192: 0.599 of it at 1.48 TB/s, 0.401 at 1.27
+    fit = FIT._replace(eta=100, l2=1e6, core=1e6, p=50)
+    read, written = 2 * (16 * 8192 + 8192 * 8192), 2 * 16 * 8192
+    far = (read / 1e6 - 96) / 96
+    assert far == pytest.approx(0.401, abs=0.001)
+    made = tiling(gemm(16, 8192, 8192), B2, fit).main
+    assert made == pytest.approx(read * ((1 - far) / 1.48e6 + far / 1.27e6) + written / 1.48e6, rel=0.001)
+
+
+def test_rows_that_lie_badly_are_read_slower_by_cores():
+    fit = FIT._replace(eta=100, l2=1e6, core=0.001, p=50, stride=0.5, unaligned=0.8)
     plain = tiling(gemm(128, 8192, 8192), B2, fit).main
     assert tiling(gemm(128, 8192, 8192)._replace(row=8191 * 2), B2, fit).main == pytest.approx(plain / 0.8, rel=0.001)
     assert tiling(gemm(128, 8192, 8192)._replace(row=32768), B2, fit).main == pytest.approx(plain / 0.5, rel=0.001)
     assert tiling(gemm(128, 8192, 8192), B2, fit._replace(slow=1.5)).main == pytest.approx(plain * 1.5)
+    memory = fit._replace(core=1e6)  # where memory is what they wait for, rows may lie as they like
+    assert tiling(gemm(128, 8192, 8192)._replace(row=32768), B2, memory).main == tiling(gemm(128, 8192, 8192), B2, memory).main
 
 
 @pytest.mark.parametrize(
@@ -123,9 +133,10 @@ def test_data_type_sets_the_cube_rate():
 
 
 def test_long_k_is_split_over_idle_cores():
-    best = tiling(gemm(128, 128, 16384), B3, FIT)
+    best = tiling(gemm(16, 128, 16384), B3, FIT)
     assert best.split > 1
     assert best.cores <= 20
+    assert tiling(gemm(32, 128, 16384), B3, FIT).split == 1  # partial results of more rows are not worth it
 
 
 def test_relu_and_bias_leave_by_the_output_stage():

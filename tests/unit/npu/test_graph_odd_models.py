@@ -10,7 +10,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from npu.graph.errors import AtcError
-from npu.graph.parse import parse, read, read_checked
+from npu.graph.onnx_file import read
+from npu.graph.parse import parse, read_checked
 from npu.graph.shapes import judge
 
 X, Y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 3, 8, 8]) for n in "xy")

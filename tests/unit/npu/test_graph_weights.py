@@ -13,7 +13,8 @@ from onnx import ModelProto, TensorProto, numpy_helper
 
 from npu.graph import light_file, weights
 from npu.graph.errors import AtcError
-from npu.graph.parse import read, read_checked
+from npu.graph.onnx_file import read
+from npu.graph.parse import read_checked
 from npu.graph.precision import rounded_array
 from tests.made_onnx import ORIGIN, convert, model, node
 

@@ -26,23 +26,7 @@ def test_the_order_puts_tests_and_candidates_before_the_release():
         "8.5.2",
         "9.0.0",
     ]
-    assert sorted(reversed(ordered), key=key) == [
-        "7.0.RC1",
-        "7.0.0",
-        "8.0.T6",
-        "8.0.RC2.alpha001",
-        "8.0.RC2",
-        "8.0.RC3",
-        "8.0.0",
-        "8.2.RC1",
-        "8.3.RC1.alpha001",
-        "8.3.RC1",
-        "8.3.RC2",
-        "8.5.0.alpha001",
-        "8.5.0",
-        "8.5.2",
-        "9.0.0",
-    ]
+    assert sorted(reversed(ordered), key=key) == ordered
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pytest
 from onnx import TensorProto, helper, shape_inference
 
 from npu import om
-from npu.ops.compute import ComputeError, Session, expanded
+from npu.ops.compute import Session
+from npu.ops.compute_limits import ComputeError, expanded
 from tests.made_onnx import model, node
 
 

@@ -122,3 +122,30 @@ def test_changes_of_layout_know_their_planes():
     assert kernel.layout(node, "TransData").work.dims == (64 * 3 * 121, 64 * 3)
     flat = value("m", (64, 363))
     assert kernel.layout(Node("trans", "TransData", (flat,), (flat,), {}), "TransData").work.dims == (64 * 363, 1)
+
+
+def test_an_axis_that_is_not_the_last_is_walked_in_steps():
+    """Channels of 2 x 64 x 7 x 7: 64 steps for each of two images; where nothing lies behind them they are rows."""
+    dims = (2, 64, 7, 7)
+    soft = lowered("Softmax", [value("x", dims)], [value("y", dims)], axis=1)
+    summed = lowered("ReduceSum", [value("x", dims)], [value("y", (2, 1, 7, 7))])
+    best = lowered("TopK", [value("x", dims)], [value("v", (2, 5, 7, 7)), value("i", (2, 5, 7, 7), "int64")], axis=1)
+    assert {(m.work.form, m.work.dims) for m in (soft, summed, best)} == {("across", (2 * 64 * 49, 2, 64))}
+    flat = lowered("Softmax", [value("x", (2, 64, 1, 1))], [value("y", (2, 64, 1, 1))], axis=1)
+    assert (flat.work.form, flat.work.dims) == ("row", (128, 2))
+
+
+def test_integers_are_sorted_by_the_ai_cpu():
+    values, places = value("v", (4, 5), "int32"), value("i", (4, 5), "int64")
+    assert lowered("TopK", [value("x", (4, 100), "int32")], [values, places]).work.form == "aicpu"
+    assert lowered("TopK", [value("x", (4, 100), "float16")], [values, places]).work.form == "row"
+
+
+def test_a_transposition_tells_what_stays_together():
+    """Heads and places of 8 x 4 x 16 x 64 change: 64 values move at a time. The last two axes: pieces of 128 bytes."""
+    source = value("x", (8, 4, 16, 64), "float16")
+    swapped = lowered("Transpose", [source], [value("y", (8, 16, 4, 64), "float16")], perm=[0, 2, 1, 3])
+    turned = lowered("Transpose", [source], [value("y", (8, 4, 64, 16), "float16")], perm=[0, 1, 3, 2])
+    assert (swapped.work.dims, turned.work.dims) == ((32768, 512), (32768, 512))
+    odd = lowered("Transpose", [value("x", (33, 31))], [value("y", (31, 33))], perm=[1, 0])
+    assert odd.work.dims == (1023, 33)  # pieces of 31 values
