@@ -27,7 +27,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from calibration import OVERHEADS, overheads
-from fitting import CUBE, FOLDS, PLANS, ROWS_FOR_OWN, VECTOR, Plan, Point, Tables, fit_cube, fit_vector, held, modelled, points
+from fitting import CUBE, PLANS, ROWS_FOR_OWN, VECTOR, Plan, Point, Tables, fit_cube, held, modelled, points
+from operator_fits import FOLDS, fit_vector, plain
 
 from npu.cost import fits, vector
 
@@ -94,13 +95,13 @@ def enough(plan: Plan, rest: Sequence[Point]) -> bool:
 
 
 def forget(tables: Tables, rest: Sequence[Point]) -> Tables:
-    """Tables without the fitted constants that the remaining rows are too few to give again."""
+    """Tables without the fitted constants that the remaining rows are too few to give again; of others what no fit changes."""
     rows = Counter((w.form, w.op) for p in rest for w in {(w.form, w.op): w for w in p.case.works}.values())
     gone = {k for k in tables.vector if k not in held() and k[1] != "*" and (k[2] or rows[k[:2]] < ROWS_FOR_OWN)}
     few = {plan.group for plan in PLANS if "@" in plan.group and not enough(plan, rest)}
     return tables._replace(
         cube={k: v for k, v in tables.cube.items() if k[0] not in few},
-        vector={k: v for k, v in tables.vector.items() if k not in gone},
+        vector={k: v if k in held() else plain(k, tables) for k, v in tables.vector.items() if k not in gone},
     )
 
 
@@ -154,6 +155,8 @@ def _write_vector(tables: Tables, measured: Sequence[Point]) -> None:
         if key in before and made == before[key]:
             continue
         generic = rows[key[0], "*", ""]
+        if key[2] == vector.INTEGER:  # what no fit changes is the operator's
+            generic = rows.get((key[0], key[1], ""), generic)
         row = dict(rows.get(key, generic | {"op": key[1], "dtype": key[2]}))
         row |= {n: f"{getattr(made, n):.4g}" for n in ("a", "b", "c", "d")}
         row["s"] = f"{made.s:.4g}" if made.s else ""
@@ -166,7 +169,8 @@ def _write_vector(tables: Tables, measured: Sequence[Point]) -> None:
     with VECTOR.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, names, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(r for _, r in sorted(rows.items(), key=lambda item: (order[item[0][0]], item[0][1:])))
+        kept = {k: r for k, r in rows.items() if k in tables.vector or k in held()}  # others no row speaks for any more
+        writer.writerows(r for _, r in sorted(kept.items(), key=lambda item: (order[item[0][0]], item[0][1:])))
 
 
 def main() -> int:

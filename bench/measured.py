@@ -1,8 +1,7 @@
 """What a measured row is: the kernels it ran, as Work, and the family it is judged in.
 
 A row is one kernel, or a chain of kernels that a torch operator started ("TransDatax2 + Conv2Dx1"); of a chain each kernel is
-given the operands of the whole operator, as no file says which tensors go where. An operator without an entry in
-npu/data/operator_families.csv takes the form its name suggests, and with it the generic constants of that form.
+given what operands.py makes of the tensors of the whole operator, as no file says which of them go where.
 """
 
 from __future__ import annotations
@@ -11,8 +10,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import prod
 from typing import NamedTuple
+
+from operands import BY_PLACE, Tensor, blocked, channels_last, handled, in_vectors, results, taken, turned, walked
+from vector_work import one_vector, place, shapes_of
 
 from npu.cost import Work
 from npu.cost.chip import itemsize
@@ -39,44 +42,8 @@ DTYPES = {
 CHIPS = {"Ascend910_24core": "Ascend910_9382", "Ascend910_93(A3)": "Ascend910_9382"}
 
 MATMULS = ("MatMul", "MatMulV2", "MatMulV3", "BatchMatMul", "BatchMatMulV2")
-# What a name suggests, in this order: (part of the name, form).
-SUGGESTED = (
-    ("Fill", "fill"),
-    ("Zeros", "fill"),
-    ("Ones", "fill"),
-    ("MemSet", "fill"),
-    ("Norm", "row"),
-    ("Softmax", "row"),
-    ("Reduce", "row"),
-    ("reduction", "row"),
-    ("Arg", "row"),
-    ("TopK", "row"),
-    ("Sort", "row"),
-    ("Quant", "row"),
-    ("Cum", "row"),
-    ("Loss", "row"),
-    ("Pool", "row"),
-    ("NonZero", "row"),
-    ("Unique", "row"),
-    ("Segment", "row"),
-    ("Trans", "layout"),
-    ("Concat", "layout"),
-    ("Slice", "layout"),
-    ("Split", "layout"),
-    ("Pad", "layout"),
-    ("Gather", "layout"),
-    ("Scatter", "layout"),
-    ("Tile", "layout"),
-    ("Broadcast", "layout"),
-    ("Move", "layout"),
-    ("Index", "layout"),
-    ("Repeat", "layout"),
-)
-ONE_EACH = ("TransData", "Transpose", "Cast", "BroadcastTo", "RepeatInterleave", "Slice", "TensorMove")
 SIZES = set(DTYPES.values())  # element types the cost model knows
-PICKS = ("Slice", "SliceD", "StridedSlice", "StridedSliceD", "GatherV2")  # read as much as they write, whatever the operand holds
 COMMUNICATION = ("HCCL",)  # and AI CPU kernels of collectives: no operator's work
-WIDENED = {"float16": 4, "float32": 2, "int32": 4, "int64": 4}  # bytes of what a Cast usually makes of them
 
 
 class Case(NamedTuple):
@@ -87,28 +54,10 @@ class Case(NamedTuple):
     overhead: str = ""  # its name in overheads.csv
 
 
-class Tensor(NamedTuple):
-    dims: tuple[int, ...]
-    dtype: str
-
-    @property
-    def elements(self) -> int:
-        return prod(self.dims)
-
-    @property
-    def bytes(self) -> int:
-        return self.elements * itemsize(self.dtype)
-
-
-def _shapes(text: str) -> list[tuple[int, ...]]:
-    """'8,25;;4' -> [(8, 25), (), (4,)]: an empty shape is a scalar."""
-    return [tuple(int(d) for d in part.split(",") if d) for part in text.split(";")]
-
-
 def _inputs(row: Mapping[str, str]) -> list[Tensor]:
     """The inputs of a row. Fewer types than shapes: the last one stands for the rest. Absent inputs have no type."""
     names = [n.strip(" []'") for n in row["input_dtypes"].replace(",", ";").split(";")]
-    shapes = _shapes(row["input_shapes"])
+    shapes = shapes_of(row["input_shapes"])
     names += names[-1:] * (len(shapes) - len(names))
     return [Tensor(dims, DTYPES[name]) for dims, name in zip(shapes, names, strict=False) if name in DTYPES]
 
@@ -121,7 +70,7 @@ def _matmul(row: Mapping[str, str], tensors: list[Tensor]) -> Case | None:
     """Operands may be transposed: the output says what M and N are, K is what the first operand holds besides."""
     if len(tensors) < 2:
         return None
-    out = _shapes(row["output_shapes"])[0] if row["output_shapes"] else _product(*tensors[:2])
+    out = shapes_of(row["output_shapes"])[0] if row["output_shapes"] else _product(*tensors[:2])
     if len(out) < 2:
         return None
     a, b = tensors[:2]
@@ -242,62 +191,6 @@ def _two(value: object) -> list[int]:
     return value if isinstance(value, list) else [int(str(value))] * 2
 
 
-def place(op: str) -> tuple[str, str]:
-    """(form, family) of an operator; the family of one that is not listed is "other"."""
-    if op in operators():
-        return operators()[op]
-    return next((form for part, form in SUGGESTED if part.lower() in op.lower()), "vector"), "other"
-
-
-def _rows(op: str, form: str, tensors: list[Tensor], elements: int, attrs: Mapping[str, object]) -> int:
-    """How many independent rows a kernel sees; elementwise ones see rows only where an operand is spread along the last axis."""
-    first = tensors[0]
-    if "num_groups" in attrs:
-        return first.dims[0] * int(str(attrs["num_groups"]))
-    if form == "fill" or not first.dims or not first.dims[-1]:
-        return 1
-    if form == "vector" and not any(t.dims and t.dims[-1] == 1 < first.dims[-1] and t.elements > 1 for t in tensors[1:]):
-        return 1
-    return max(1, elements // first.dims[-1])
-
-
-def _touched(op: str, tensors: list[Tensor]) -> list[Tensor]:
-    """The operands a kernel walks over: one that updates a cache in place touches what it puts there, not the cache."""
-    if "BlockUpdate" in op:
-        return tensors[1:]
-    if "Cache" in op:
-        return [t for t in tensors if t.elements <= max(tensors[0].elements, 1)]
-    return tensors
-
-
-def one_vector(row: Mapping[str, str], op: str, tensors: list[Tensor]) -> Work:
-    """A kernel of the vector forms: the largest of inputs and outputs is its number of elements."""
-    form, _ = place(op)
-    tensors = tensors[:1] if op == "Transpose" else tensors
-    tensors = _touched(op, tensors)
-    first = tensors[0]
-    shapes = _shapes(row["output_shapes"]) if row["output_shapes"] else [first.dims]
-    size = itemsize(first.dtype)
-    if op == "Cast":
-        size = WIDENED.get(first.dtype, size)
-    written = sum(prod(s) for s in shapes) * (1 if op.endswith("DynamicQuant") else size)
-    if op.startswith(("Reduce", "LpNormReduce")) and not row["output_shapes"]:
-        written = size
-    if op in PICKS and row["output_shapes"]:
-        picked = Tensor(shapes[0], first.dtype)
-        return Work(form, op, first.dtype, (picked.elements, _rows(op, form, [picked], picked.elements, {})), written, written)
-    elements = max(max(t.elements for t in tensors), max(prod(s) for s in shapes))
-    rows = _rows(op, form, tensors, elements, json.loads(row["attrs"] or "{}"))
-    if op == "TransData":
-        rows = elements // _plane([t.dims for t in tensors] + shapes, elements)
-    return Work(form, op, first.dtype, (elements, rows), sum(t.bytes for t in tensors), written)
-
-
-def _plane(shapes: list[tuple[int, ...]], elements: int) -> int:
-    """Elements a change to blocks of channels moves together: an image of one channel, or the few taps of a filter."""
-    return min((s[2] * s[3] for s in shapes if len(s) in (4, 5) and s[2] * s[3]), default=max(elements, 1))
-
-
 def _chain(row: Mapping[str, str]) -> list[str]:
     """ "TransDatax2 + Conv2Dx1" -> [TransData, TransData, Conv2D]; a row without kernels is the one its operator names."""
     text = row["kernels"]
@@ -329,13 +222,23 @@ def _vector(row: Mapping[str, str], tensors: list[Tensor]) -> Case | None:
 
 
 def _links(row: Mapping[str, str], chain: list[str], tensors: list[Tensor]) -> Iterator[Work]:
-    """The kernels of a chain. One that converts handles one operand: the first of its kind the first, the next the next."""
+    """The kernels of a chain: those that convert or move handle one operand or result each, the others the operands."""
     seen: Counter[str] = Counter()
+    attrs = json.loads(row["attrs"] or "{}")
+    made = results(str(attrs.get("op", "")), tensors, attrs)
+    inside = list(map(blocked, tensors)) if "TransData" in chain else tensors
+    results_of = list(map(blocked, made)) if "TransData" in chain else made
+    pool = [*inside, *results_of]
     for op in chain:
-        if op in ONE_EACH:
-            yield one_vector({**row, "output_shapes": ""}, op, [tensors[seen[op] % len(tensors)]])
+        one = handled(op, seen[op], pool)
+        if one is not None:
+            told = json.dumps({"perm": turned(str(attrs.get("op", "")), len(one.dims))}) if op == "Transpose" else ""
+            yield one_vector({**row, "output_shapes": "", "attrs": told}, op, [one])
         else:
-            yield one_vector(row, op, tensors)
+            mine = [channels_last(inside[0])] if op in BY_PLACE else list(taken(op, inside))
+            work = one_vector(row, op, mine)
+            values = in_vectors(mine[0]) if op in BY_PLACE else walked(op, results_of, attrs)
+            yield replace(work, dims=(values, *work.dims[1:])) if values else work
         seen[op] += 1
 
 

@@ -21,6 +21,7 @@ FORMS: dict[str, tuple[tuple[str, ...], Callable[[Work, Soc], Cost]]] = {
     "depthwise": (("n", "ho", "wo", "co", "ci_per_group", "kh", "kw", "groups"), depthwise),
     "vector": (("elements", "rows"), vector),
     "row": (("elements", "rows"), vector),
+    "across": (("elements", "rows", "steps"), vector),
     "layout": (("elements", "rows"), vector),
     "fill": (("elements", "rows"), vector),
     "attention": (("batch", "heads", "sq", "skv", "d"), attention),

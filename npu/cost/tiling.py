@@ -3,13 +3,16 @@
 For each tile (bm, bn) and split s of K, with C cube cores at f GHz:
   blocks = batch * ceil(M/bm) * ceil(N/bn) * s;  rounds = ceil(blocks/C);  act = min(blocks, C)
   compute Tc = rounds * bm*bn * Kpad/s / (macs per cycle * f * eta)
-  memory  Th = (A+B+C bytes, and B again for each further row block, at most `passes` times, where B is beyond L2)
-               / min(rate of that working set, act * core rate)
+  memory  Th = (A+B bytes, and B again for each further row block, at most `passes` times, where B is beyond L2)
+               / min(rate of that working set, act * core rate); what is beyond L2 and what is in it come one after the other
+               + C bytes, which L2 takes up to its size / min(warm rate, act * core rate)
   L2      Tl = (A*ceil(N/bn) + B*ceil(M/bm) + C*(1 or 3s)) * tail / min(L2 rate, act * 2 * core rate)
   main = min over tilings of ((Tc^p + Th^p + Tl^p)^(1/p) + (s > 1 ? split : 0)) * slow
 The constants (npu.cost.fits) are fitted to 850 measured kernels; docs/fidelity.md gives the errors. That operands stream from
-memory from about 37 MB on, well below the L2's 192 MB, is what event loops of weights of 8 to 400 MB show. K is split only while
-an unsplit product uses SPLIT_BLOCKS cores or fewer: with more, measured kernels of small M leave the other cores idle.
+memory from about 37 MB on, well below the L2's 192 MB, is what event loops of weights of 8 to 400 MB show. K is split only for
+SPLIT_ROWS rows or fewer, and while an unsplit product uses SPLIT_BLOCKS cores or fewer: measured kernels of more rows or blocks
+leave the other cores idle. No tile is 256 rows high: products of 256 rows read weights beyond L2 twice. Rows on the same channels
+slow down what cores read, not what memory gives.
 """
 
 from __future__ import annotations
@@ -26,14 +29,12 @@ from npu.soc import Soc
 P = 3.75  # overlap of a fused epilogue with what runs before it
 REFERENCE_L2 = 192 << 20
 STRIDE_BYTES = 32768  # rows this far apart fall on the same channels
-SPLIT_BLOCKS = 4
+SPLIT_BLOCKS, SPLIT_ROWS = 4, 16
 L2_PER_CORE = 2  # a core reads L2 at twice the rate it reads memory (platform rates: 110 against 32 bytes a cycle, shared)
 TILES = (
     (128, 256),
-    (256, 128),
     (128, 128),
     (64, 256),
-    (256, 64),
     (64, 128),
     (128, 64),
     (32, 256),
@@ -112,7 +113,9 @@ def _choices(gemm: Gemm, cores: int) -> Iterator[tuple[int, int, int]]:
         seen.add(tile)
         once = _blocks(gemm, tile)
         for split in SPLITS:
-            if split == 1 or (once <= SPLIT_BLOCKS and once * split <= cores and gemm.k / split >= MIN_SPLIT_K):
+            if split == 1 or (
+                gemm.m <= SPLIT_ROWS and once <= SPLIT_BLOCKS and once * split <= cores and gemm.k / split >= MIN_SPLIT_K
+            ):
                 yield *tile, split
 
 
@@ -136,7 +139,8 @@ def tiling(gemm: Gemm, soc: Soc, fit: MatmulFit, tuned: tuple[int, ...] = ()) ->
     left = _handicap(gemm, fit)
     slow_rate = fit.hbm * soc.memory_gbps / chip.REFERENCE_GBPS
     warm_rate = max(slow_rate, fit.warm * chip.core_ratio(soc))
-    rate = (warm_rate + (slow_rate - warm_rate) * _beyond(gemm.total, fit, soc)) * left
+    far = _beyond(gemm.total - gemm.c, fit, soc)
+    rate = 1 / ((1 - far) / warm_rate + far / slow_rate)
     streamed = _beyond(gemm.b, fit, soc)
     best: Tiling | None = None
     for bm, bn, split in [tuned] if tuned else _choices(gemm, soc.aic):
@@ -145,8 +149,10 @@ def tiling(gemm: Gemm, soc: Soc, fit: MatmulFit, tuned: tuple[int, ...] = ()) ->
         core_rate = act * fit.core * chip.clock_ratio(soc) * left
         compute = rounds * bm * bn * k_pad / split / per_us
         row_blocks = ceil(gemm.m / bm)
-        moved = gemm.total + gemm.b * streamed * (min(row_blocks, max(1.0, fit.passes)) - 1)
-        memory = moved / min(rate, core_rate) / 1e6
+        read = gemm.total - gemm.c + gemm.b * streamed * (min(row_blocks, max(1.0, fit.passes)) - 1)
+        kept = min(gemm.c, soc.l2)
+        written = kept / min(warm_rate, core_rate) + (gemm.c - kept) / min(slow_rate, core_rate)
+        memory = (read / min(rate, core_rate) + written) / 1e6
         again = gemm.a * ceil(gemm.n / bn) + gemm.b * row_blocks + gemm.c * (1 if split == 1 else 3 * split)
         tail = rounds * soc.aic / blocks if blocks > soc.aic else 1.0
         through_l2 = again * tail / min(fit.l2 * chip.core_ratio(soc) * left, L2_PER_CORE * core_rate) / 1e6

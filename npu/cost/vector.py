@@ -1,6 +1,8 @@
-"""Vector kernels: elementwise, row (norm, softmax, reduction), fill and layout forms, with constants per operator as data.
+"""Vector kernels: elementwise, row (norm, softmax, reduction), across, fill and layout forms, constants per operator as data.
 
-T = max(1.05, a + s * (cores in use - 1) + main + d * ceil(rows/V) / clock)
+T = max(1.05, a + s * (cores in use - 1) + main + d * waves / clock)
+  waves = ceil(rows/V), where rows shorter than 256 bytes share one; across: ceil(rows/V) * steps, as an axis that is not the last
+       is walked step by step, with all that lies behind it, by one core for each row of what lies before it
 main = (max(b*Tm + c*cycles, roof)^p + epilogue^p)^(1/p)
   Tm = bytes / min(memory rate, cores in use * 0.1 TB/s) * (1 + burst / bytes of a row), a core is put to use for every 8 KiB;
        the memory rate is 1.4 TB/s from HBM and 2.5 from L2 unless the operator's row says otherwise; burst is what a row costs
@@ -20,7 +22,7 @@ import csv
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from math import ceil
+from math import ceil, prod
 from typing import NamedTuple
 
 from npu.cost import chip, pmu
@@ -29,11 +31,14 @@ from npu.cost.tiling import P
 from npu.cost.work import Cost, Work
 from npu.soc import Soc
 
+# Types that many operators have no vector instructions for: one row of constants may stand for all of them.
+INTEGER, INTEGERS = "integer", ("int8", "uint8", "int16", "int32", "int64")
 FLOOR_US = 1.05  # the smallest vector kernels profiles show take 0.92-1.4 us
 HBM_TBPS, WARM_TBPS, CORE_TBPS = 1.4, 2.5, 0.1
 L2_PEAK_TBPS = 5.2  # of A2 (asc-devkit)
 BLOCK_BYTES = 8192
 ROW_BYTES = 32  # of a transfer
+VECTOR_BYTES = 256  # shorter rows share an instruction
 BURST_BYTES = 336  # what a transfer costs besides its bytes: 14 cycles at 24 bytes a cycle (npu.tbe.predict)
 # Shares of the fixed part of a kernel in which the units work (scalar Add, Mul, Abs of 910B3: core time under 1.4 us).
 FIXED = {"vec": 0.03, "scalar": 0.30, "mte2": 0.18, "mte3": 0.12}
@@ -66,7 +71,8 @@ class Constants(NamedTuple):
 
 @cache
 def table() -> dict[tuple[str, str, str], Constants]:
-    """(form, op, dtype) -> constants; op "*" is any other of the form, dtype "" any type without a row of its own."""
+    """(form, op, dtype) -> constants; op "*" is any other of the form, dtype "" any type without a row of its own, "integer" any
+    of the integers without one."""
     text = resources.files("npu").joinpath("data/vector_costs.csv").read_text(encoding="utf-8")
     return {
         (r["form"], r["op"], r["dtype"]): Constants(
@@ -95,9 +101,15 @@ def constants(form: str, op: str, dtype: str) -> Constants:
 
 
 def closest(rows: Mapping[tuple[str, str, str], Constants], form: str, op: str, dtype: str) -> Constants:
-    """The same among the rows given."""
-    found = rows.get((form, op, dtype)) or rows.get((form, op, ""))
-    return found if found is not None else rows[(form, "*", "")]
+    """The same among the rows given. An operator that has constants along the last axis only takes these across too, with the
+    time of a step that others show."""
+    whole = INTEGER if dtype in INTEGERS else ""
+    own = next((rows[place] for place in ((form, op, dtype), (form, op, whole), (form, op, "")) if place in rows), None)
+    if own is not None:
+        return own
+    generic = rows[form, "*", ""]
+    along = rows.get(("row", op, "")) if form == "across" else None
+    return generic if along is None else along._replace(d=generic.d)
 
 
 def _cores(count: float, soc: Soc, block: int) -> float:
@@ -139,25 +151,26 @@ class Terms(NamedTuple):
 
 def terms(work: Work, soc: Soc, chosen: Constants) -> Terms:
     """The terms of a Work under an operator's memory rates."""
-    elements, rows = work.dims
+    elements, rows, *steps = work.dims
     count = work.read_bytes + work.write_bytes
     clock = chip.clock_ratio(soc)
     block = work.schedule[0] if work.schedule else BLOCK_BYTES
-    core_rate = _cores(count, soc, block) * CORE_TBPS * clock * _attained(block)
+    shared = rows / ceil(rows / chip.vector_cores(soc)) if chosen.whole and rows else float(chip.vector_cores(soc))
+    core_rate = min(shared, _cores(count, soc, block)) * CORE_TBPS * clock * _attained(block)
     moved = count / min(chip.bandwidth(soc, count, chosen.hbm, chosen.warm), core_rate) / 1e6
     # one tensor in and one out; taken from the elements so that a second operand never makes the kernel faster
-    cores = _cores(2 * elements * chip.itemsize(work.dtype), soc, block)
-    if chosen.whole and rows:  # the last wave of rows is as long as a full one
-        cores = min(cores, rows / ceil(rows / chip.vector_cores(soc)))
+    cores = min(shared, _cores(2 * elements * chip.itemsize(work.dtype), soc, block))
     per_cycle = chip.lanes(soc, work.dtype) * cores * soc.cube_mhz
     roof = max(count / (L2_PEAK_TBPS * chip.core_ratio(soc)) / 1e6, max(0, count - soc.l2) / soc.memory_gbps / 1e3)
     unaligned = rows > 0 and elements // rows * chip.itemsize(work.dtype) % ROW_BYTES != 0
     row_bytes = elements * chip.itemsize(work.dtype) / rows if rows > 1 else 0.0
-    return Terms(moved, elements / per_cycle, ceil(rows / chip.vector_cores(soc)) / clock, roof, cores, unaligned, row_bytes)
+    together = rows * min(1.0, max(row_bytes, ROW_BYTES) / VECTOR_BYTES) if work.form == "row" and row_bytes else rows
+    waves = ceil(together / chip.vector_cores(soc)) * prod(steps)
+    return Terms(moved, elements / per_cycle, waves / clock, roof, cores, unaligned, row_bytes)
 
 
 def vector(work: Work, soc: Soc, chosen: Constants | None = None) -> Cost:
-    """Cost of a vector, row, fill, layout or depthwise Work, dims (elements, rows)."""
+    """Cost of a vector, row, fill, layout or depthwise Work, dims (elements, rows), or an across Work with its steps besides."""
     chosen = constants(work.form, work.op, work.dtype) if chosen is None else chosen
     made = terms(work, soc, chosen)
     fused = work.epilogue * EPILOGUE_CYCLES / (chip.lanes(soc, work.dtype) * made.cores * soc.cube_mhz)

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 class Work:
     """The work of one kernel.
 
-    form: matmul | conv | depthwise | vector | row | layout | fill | attention | grouped_matmul | aicpu | scheduled.
+    form: matmul | conv | depthwise | vector | row | across | layout | fill | attention | grouped_matmul | aicpu | scheduled.
     op: the operator type as profiles name it (Add, Gelu, RmsNorm, TransData ...); chooses constants within the form.
     dtype: element type of the computation: float16, float32, bfloat16, int8, int32, int64, bool.
     dims: matmul (batch, m, n, k); conv and depthwise (n, ho, wo, co, ci_per_group, kh, kw, groups);
-          attention (batch, heads, sq, skv, d); grouped_matmul (experts, m, n, k); scheduled: npu.cost.scheduled; all others
-          (elements, rows).
+          attention (batch, heads, sq, skv, d); grouped_matmul (experts, m, n, k); scheduled: npu.cost.scheduled; across
+          (elements, rows, steps): a reduction or softmax along an axis that is not the last, rows what lies before it, steps its
+          length; all others (elements, rows).
     read_bytes, write_bytes: global-memory traffic if every operand is touched once, in its storage format.
     epilogue: element operations fused behind the main part (bias, activation ...), counted in elements.
     schedule: what tuning chose instead of the library's own schedule (npu.cost.schedules says what a form takes); () is the own.
