@@ -23,6 +23,7 @@ def test_the_built_in_machine_is_fine_and_says_so_in_three_lines(start):
     assert lines[1].startswith("fine: ") and lines[2:] == ["verdict: nothing wrong was found"]
 
 
+@pytest.mark.slow
 def test_this_shell_counts_on_a_simulated_host(start):
     ran = start("npu-diag", "check", env={"ASCEND_RT_VISIBLE_DEVICES": "3,1"})
     assert ran.code == 1 and "ERROR visible_devices_order: ASCEND_RT_VISIBLE_DEVICES=3,1" in ran.out
@@ -97,6 +98,7 @@ def test_wrong_use_is_two_lines_and_2(start, words, part):
     assert ran.code == 2 and part in ran.err and len(ran.err.splitlines()) == 2 and "  next: " in ran.err
 
 
+@pytest.mark.slow
 def test_a_program_and_the_functions_it_needs(start, tmp_path):
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
@@ -113,6 +115,7 @@ def test_a_program_and_the_functions_it_needs(start, tmp_path):
     assert "libvision.so.3 cannot be loaded" in start("npu-diag", "check", "--app", "other").out
 
 
+@pytest.mark.slow
 def test_a_model_for_another_chip(start, tmp_path):
     (tmp_path / "net.onnx").write_bytes(model([node("Relu", "x", "y")], "y", {}, {"x": [1, 4]}).SerializeToString())
     assert start("atc", "--model=net.onnx", "--framework=5", "--output=net", "--soc_version=Ascend310P3").code == 0
@@ -135,6 +138,7 @@ def test_a_busy_device_and_the_free_ones_are_named(start, tmp_path):
     assert "NPU 2" in line and "NPU 0, 1, 3, 4, 5, 6, 7" in line
 
 
+@pytest.mark.slow
 def test_a_log_is_handed_to_the_log_command(start, tmp_path):
     (tmp_path / "app.log").write_text(
         "[ERROR] RUNTIME(42,worker):2026-12-02-11:48:31.832.129 [api.cc:92]58 f:ErrCode=107001, desc=[device id error]\n"
@@ -150,6 +154,7 @@ OOM = (
 )
 
 
+@pytest.mark.slow
 def test_a_pasted_issue_tells_the_fault_of_its_log_before_the_remarks_on_its_host(start, tmp_path):
     issue = tmp_path / "issue.txt"
     issue.write_text("CUDA_VISIBLE_DEVICES=0\ntorch==2.5.1\ntorch_npu==2.5.1.post1\n\n### What happened\n" + OOM)

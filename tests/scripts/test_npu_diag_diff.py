@@ -3,6 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow  # many starts of programs
+
 TREES = Path(__file__).parents[1] / "data" / "install-trees"
 
 

@@ -18,6 +18,8 @@ import pytest
 
 from tests.scripts.test_npu_smi import SAMPLES, TOOL, environment, on_real_machine, run
 
+pytestmark = pytest.mark.slow  # many starts of programs
+
 
 def test_parse_as_json(tmp_path: Path) -> None:
     done = run(tmp_path, "parse", str(SAMPLES / "info_A3_x2_25.5.1_two_dies.txt"), "--json")

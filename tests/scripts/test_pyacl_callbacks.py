@@ -6,6 +6,8 @@ import pytest
 
 from tests.scripts.acl_script import said
 
+pytestmark = pytest.mark.slow  # many starts of programs
+
 POLL = """
 import threading, time
 running = True

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.scripts.acl_script import said
+
+pytestmark = pytest.mark.slow  # many starts of programs
 
 
 def test_attributes_follow_the_chip_table(start):

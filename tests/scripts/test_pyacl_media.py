@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.scripts.acl_script import said
 from tests.scripts.pictures import HEAD
+
+pytestmark = pytest.mark.slow  # many starts of programs
 
 
 def test_a_picture_is_cut_out_byte_for_byte(start):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.scripts.acl_script import said
+
+pytestmark = pytest.mark.slow  # many starts of programs
 
 HEAD = """
 import threading, time

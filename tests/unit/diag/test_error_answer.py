@@ -82,6 +82,7 @@ def test_codes_of_other_tables(text: str, form: str, code: str, public: str) -> 
     assert found.meaning["en"] and found.meaning["zh"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [c for c, f in code_tables.families().items() if not f.is_group])
 def test_every_family_code_is_answered_in_both_languages(code: str) -> None:
     found = entry(code)
