@@ -20,7 +20,7 @@ from profiler.read import clock_signs, flows, nccl, tables, times
 from profiler.read.chrome_groups import LAYERS, SIGNS, Groups
 from profiler.read.chrome_names import Processes
 from profiler.read.collect import Pile
-from profiler.read.events_json import ONE_A_LINE, Event, NotEvents, Source, opened, unpacked
+from profiler.read.events_json import Event, NotEvents, Source, one_a_line, opened, unpacked
 from profiler.trace import Array, Columns, Missing, Trace, Unreadable
 
 FLOW_PHASES = "stf"
@@ -38,7 +38,7 @@ def looks_like_events(path: Path) -> bool:
         return False
     if head.startswith(b"["):
         return bool(re.match(rb"\[\s*(\{|\]|$)", head)) and (b'"ph"' in head or len(head) < 64)
-    return head.startswith(b"{") and (b'"traceEvents"' in head or ONE_A_LINE.match(head) is not None)
+    return head.startswith(b"{") and (b'"traceEvents"' in head or one_a_line(head))
 
 
 def read_into(trace: Trace, paths: Sequence[Path]) -> None:

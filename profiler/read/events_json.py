@@ -36,7 +36,7 @@ END = re.compile(rb"\}\s*,")  # behind an event, or behind an object inside one
 BYTE = re.compile(r"\(byte (\d+)\)")
 ESCAPE = re.compile(rb'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})?')
 NOT_A_NUMBER = re.compile(rb"(:\s*)(?:-?Infinity|-?NaN)(?=\s*[,}\]])")
-ONE_A_LINE = re.compile(rb'\{[^\n]*"ph"\s*:[^\n]*\}\s*\n\s*\{')
+PHASE = re.compile(rb'"ph"\s*:')
 AGAIN = re.compile(rb"\s*\[\s*\{")
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 CONTROL = bytes(range(256)).translate(bytes(32 if b < 32 else b for b in range(256)))
@@ -200,7 +200,7 @@ class Source:
                 if not re.match(rb"\[\s*[{\]]", text):
                     raise NotEvents(bytes(head), self._archive_ends)
                 return bytearray(text[1:]), "array"
-            if ONE_A_LINE.match(text):
+            if one_a_line(text):
                 return bytearray(text), "lines"
             if not text.startswith(b"{") or len(head) > MOST_HEAD:
                 raise NotEvents(bytes(head), self._archive_ends)
@@ -370,6 +370,13 @@ def unpacked(stream: BufferedIOBase, size: int) -> tuple[bytes, Exception | None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         return b"".join(pieces), error
     return b"".join(pieces), None
+
+
+def one_a_line(text: bytes | bytearray) -> bool:
+    """Whether an event alone stands in the first line and another one begins behind it."""
+    line, _, rest = text.partition(b"\n")
+    alone = line.startswith(b"{") and line.rstrip().endswith(b"}") and PHASE.search(line) is not None
+    return alone and rest.lstrip().startswith(b"{")
 
 
 def repaired(text: bytes) -> bytes:
