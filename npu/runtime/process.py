@@ -316,11 +316,6 @@ class Process:
         self.recording.sink.meta(devices=sorted(self.devices))
         return handle, True
 
-    def close_all(self) -> None:
-        for handle in self.devices.values():
-            handle.close()
-        self.devices.clear()
-
     # -- simulated time over all open devices ------------------------------------------------------------------------
 
     def next_event(self) -> int:
@@ -384,9 +379,3 @@ def _forget() -> None:
 
 
 os.register_at_fork(after_in_child=_forget)
-
-
-def locked(process: Process, action: Callable[[], Any]) -> Any:
-    """Run an action with the process lock held: for callers that are no facade function."""
-    with process.lock:
-        return action()

@@ -3,7 +3,9 @@
 1. Both windows are reduced to one mean step. The wall time of a step is split without rest: computing, communication that
    nothing computes beside, copies beside neither, idle time by who was late (host or device); so the differences of the
    layers add up to the difference of the wall time.
-2. Noise is twice the larger median absolute deviation of the step lengths; smaller differences are "same".
+2. Noise is twice the larger median absolute deviation of the step lengths; smaller differences are "same". Where that is more
+   than MODES of a step, steps are of several kinds rather than noisy, and a mean of many is known better than one of them: then
+   it is at most ERRORS standard errors of the difference of the means.
 3. Rows are matched by what they are: operators by type, shapes and element types, calls by name, collectives by kind, bytes
    and group size. Spelling differences between tools (DT_FLOAT16, quotes around shapes) do not count.
 """
@@ -11,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -26,18 +29,20 @@ from profiler.intervals import Spans
 from profiler.trace import Array, Columns, Trace, Unreadable
 
 NOISE = 2  # times the larger MAD of the steps (view V18)
+MODES, ERRORS = 0.25, 3
 COUNT_SHARE = 0.02  # occurrences that differ by less are the same number
 TIME_SHARE = 0.01  # of the time a row takes: smaller changes are "same" whatever the noise
 LAYERS = ("computing", "communication", "copies", "host", "device")
 
 
 class Side(NamedTuple):
-    """One profile, per step. rows: (layer, name) -> (ns, occurrences, ns on the critical path)."""
+    """One profile, per step. rows: (layer, name) -> (ns, occurrences, ns on the critical path). lengths: ns of the steps whose
+    scatter tells the noise; empty for too few."""
 
     wall: int
     layers: dict[str, int]
     rows: dict[tuple[str, str], tuple[float, float, float]]
-    deviation: int | None
+    lengths: Array
     steps: int
 
 
@@ -51,8 +56,7 @@ def compare(a: Trace, b: Trace) -> Comparison:
             "compare two profiles of one kind: two timelines (or files of kernels), or two tables of the same name",
         )
     before, after = (_side_of_sums(t) if all(bare) else _side(Context(t)) for t in (a, b))
-    known = [s.deviation for s in (before, after) if s.deviation is not None]
-    noise = NOISE * max(known) if len(known) == 2 else None
+    noise = _noise(before, after)
     layers = tuple(_layer(name, before, after, noise) for name in LAYERS)
     names = dict.fromkeys((*before.rows, *after.rows))
     rows = [_row(layer, name, before.rows.get((layer, name)), after.rows.get((layer, name))) for layer, name in names]
@@ -82,8 +86,7 @@ def _side(context: Context) -> Side:
             new = (ns / context.count, count / context.count, on_path / context.count)
             rows[layer, name] = old[0] + new[0], old[1] + new[1], old[2] + new[2]
     lengths = (steps.ends - steps.starts)[len(steps.starts) - steps.judged :]
-    deviation = int(np.median(np.abs(lengths - np.median(lengths)))) if steps.steady else None
-    return Side(sum(layers.values()), layers, rows, deviation, steps.judged)
+    return Side(sum(layers.values()), layers, rows, lengths if steps.steady else lengths[:0], steps.judged)
 
 
 def _side_of_sums(trace: Trace) -> Side:
@@ -94,7 +97,18 @@ def _side_of_sums(trace: Trace) -> Side:
             f"{trace.source} holds nothing that can be compared",
             "give profiles with kernels, calls or collectives, or their sums (step_trace_time, op_statistic, api_statistic)",
         )
-    return Side(wall, layers, compare_sums.rows(trace), compare_sums.deviation(trace), compare_sums.steps_of(trace))
+    return Side(wall, layers, compare_sums.rows(trace), compare_sums.lengths(trace), compare_sums.steps_of(trace))
+
+
+def _noise(a: Side, b: Side) -> int | None:
+    """Difference of mean steps, ns, up to which nothing is said; None where the steps of a side are too few."""
+    if not len(a.lengths) or not len(b.lengths):
+        return None
+    usual = NOISE * max(int(np.median(np.abs(s.lengths - np.median(s.lengths)))) for s in (a, b))
+    if usual <= MODES * min(a.wall, b.wall):
+        return usual
+    errors = [float(np.var(s.lengths)) / max(1, len(s.lengths) - 1) for s in (a, b)]
+    return min(usual, round(ERRORS * sqrt(sum(errors))))
 
 
 def _layers(context: Context) -> dict[str, int]:

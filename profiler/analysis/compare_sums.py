@@ -3,10 +3,10 @@ the layers are what the sums say, and nothing is known of the critical path."""
 
 from __future__ import annotations
 
-from statistics import median
+import numpy as np
 
 from profiler.analysis.statistics import call_sums, op_sums, step_lengths, step_sums
-from profiler.trace import Trace
+from profiler.trace import Array, Trace
 
 STEADY = 3  # steps from which their scatter tells the noise
 Rows = dict[tuple[str, str], tuple[float, float, float]]
@@ -48,13 +48,10 @@ def steps_of(trace: Trace) -> int:
     return steps.steps if steps is not None and steps.whole > 0 else 0
 
 
-def deviation(trace: Trace) -> int | None:
-    """Median absolute deviation of the steps, ns; None for too few."""
-    lengths = step_lengths(trace)
-    if len(lengths) < STEADY:
-        return None
-    middle = median(lengths)
-    return int(median(abs(length - middle) for length in lengths))
+def lengths(trace: Trace) -> Array:
+    """The steps, int64 ns; none for too few."""
+    found = step_lengths(trace)
+    return np.asarray(found if len(found) >= STEADY else [], np.int64)
 
 
 def _add(made: Rows, layer: str, name: str, ns: float, count: float) -> None:

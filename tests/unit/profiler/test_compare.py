@@ -14,9 +14,9 @@ from tests.truth.machine import Machine, fused
 
 def steps(matmul: float = 50, casts: int = 0, copy: float = 10, own: float = 5, comm: float = 20, jitter: tuple[float, ...] = (),
           dtype: str = "FLOAT16", name: str = "hcom_allReduce__123_0_1") -> Trace:  # fmt: skip
-    """Six marked steps: own code, copy, MatMul, casts of 4, collective; the device has no gap of its own."""
+    """Six marked steps (as many as jitter has values): own code, copy, MatMul, casts of 4, collective; the device has no gap of its own."""
     made, now = Made(), 0.0
-    for step in range(6):
+    for step in range(len(jitter) or 6):
         begin = now
         now += own + (jitter[step] if jitter else 0)
         made.api("aclrtMemcpyAsync", now, now + 1, correlation=10 * step, blocking=0, direction="h2d")
@@ -79,6 +79,16 @@ def test_differences_within_the_noise_are_none() -> None:
     assert noisy.kind == "same"
     assert {d.kind for d in noisy.layers} == {"same"}
     assert compare(steps(), steps(own=12, jitter=(0, 2, 4, 6, 8, 10))).kind == "slower"
+
+
+def test_steps_of_two_kinds_hide_no_large_change() -> None:
+    """Own code of 5 and 205 in turns, 40 steps of 85 and 285: the MAD is 100, and noise of 200 would let a step of 85 pass as the
+    same as one of 185 in the mean. Of that mean is known: variance 100 x 100, 3 standard errors 300 / sqrt(39) = 48. One of six
+    such steps is known no better than 134."""
+    turns = compare(steps(), steps(jitter=(0, 200) * 20))
+    assert (turns.noise, turns.b_ns - turns.a_ns, turns.kind) == (48_038, 100_000, "slower")
+    few = compare(steps(), steps(jitter=(0, 200) * 3))
+    assert (few.noise, few.kind) == (134_164, "same")
 
 
 def test_whole_spans_without_steps() -> None:
