@@ -5,7 +5,7 @@ A Var that occurs twice must bind the same value, so a fork such as x * clip(x +
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,10 +71,24 @@ def _node(pattern: Op, node: Any, so_far: Match) -> Iterator[Match]:
     if pattern.commutes and len(pattern.args) == 2:
         orders.append(pattern.args[::-1])
     for args in orders:
+        if not _possible(args, node.inputs):
+            continue
         start = so_far.fork()
         if node not in start.nodes:
             start.nodes.append(node)
         yield from _inputs(args, list(node.inputs), start)
+
+
+def _possible(args: tuple[Op | Var | Const, ...], values: Sequence[Any]) -> bool:
+    """Whether operators and constants stand where the pattern wants some: most places fail on that, before anything is bound."""
+    for wanted, value in zip(args, values, strict=False):
+        if isinstance(wanted, Op):
+            producer = None if value is None else value.producer()
+            if producer is None or producer.op_type not in wanted.types:
+                return False
+        elif isinstance(wanted, Const) and not is_constant(value):
+            return False
+    return True
 
 
 def _inputs(args: tuple[Op | Var | Const, ...], values: list[Any], so_far: Match) -> Iterator[Match]:
