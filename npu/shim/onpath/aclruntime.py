@@ -1,37 +1,4 @@
 """The module that unmodified scripts import as `aclruntime`."""
 
-from npu.shim.aclruntime import (
-    PURE_INFER_DATA,
-    PURE_INFER_DATA_RANDOM,
-    PURE_INFER_DATA_ZERO,
-    BaseTensor,
-    InferenceSession,
-    MemorySummary,
-    Tensor,
-    batch,
-    dtype,
-    infer_options,
-    model,
-    session_options,
-    sumary,
-    tensor_desc,
-    type,
-)
-
-__all__ = [
-    "PURE_INFER_DATA",
-    "PURE_INFER_DATA_RANDOM",
-    "PURE_INFER_DATA_ZERO",
-    "BaseTensor",
-    "InferenceSession",
-    "MemorySummary",
-    "Tensor",
-    "batch",
-    "dtype",
-    "infer_options",
-    "model",
-    "session_options",
-    "sumary",
-    "tensor_desc",
-    "type",
-]
+from npu.shim.aclruntime import *  # noqa: F403
+from npu.shim.aclruntime import __all__ as __all__

@@ -10,7 +10,7 @@ from profiler.analysis.context import Context
 from profiler.analysis.groups import sort_by
 from profiler.analysis.judge import NOTE, NOTE_NS
 from profiler.analysis.rules.contiguous_copies import MOVERS
-from profiler.analysis.rules.kernels import LAYOUT, computing, most_frequent
+from profiler.analysis.rules.kernels import LAYOUT, computing, most_frequent, taken
 from profiler.analysis.rules.zero_fill import FILLERS
 from profiler.trace import Array
 
@@ -27,15 +27,8 @@ BY_VALUE = (
 
 def described(context: Context, rows: Array) -> dict[str, object]:
     """How many kernels, their time and its share, and which they are: the longest operator types first."""
-    total = int(context.basis.durations(rows).sum())
-    return {
-        "count": len(rows),
-        "per_step": round(len(rows) / context.count, 1),
-        "total_ns": total,
-        "computing_share": total / computing(context),
-        "ops": longest_types(context, rows),
-        "shapes": f"[{most_frequent(context, rows, 'in_shapes', 1) or '-'}]",
-    }
+    shapes = most_frequent(context, rows, "in_shapes", 1) or "-"
+    return taken(context, rows) | {"ops": longest_types(context, rows), "shapes": f"[{shapes}]"}
 
 
 def longest_types(context: Context, rows: Array, most: int = 3) -> str:
