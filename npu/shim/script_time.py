@@ -67,7 +67,9 @@ def _sleep(seconds: float) -> None:
         raise ValueError("sleep length must be non-negative")
     thread = process.thread()
     thread.clock.sleep(int(seconds * 1e9))
-    if process.slowest(thread) < thread.clock.now:
+    with process.lock:  # threads that have ended are taken off the list there
+        behind = process.slowest(thread) < thread.clock.now
+    if behind:
         _real["sleep"](min(seconds, MOMENT))
 
 
